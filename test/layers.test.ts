@@ -32,7 +32,7 @@ const allowed = [
   ["receipt/deeper/new-16.ts", "../verify.ts"],
   ["client/new-17.ts", "../receipt/verify.ts"],
   ["rate-limits/new-18.ts", "../timing/wait.ts"],
-  ["http/grpc/new-19.ts", "../../../gen/grpc/health/v1/health_pb.js"],
+  ["grpc-services/new-19.ts", "../../gen/grpc/health/v1/health_pb.js"],
   ["http/rest/new-20.ts", "../replies/etag.ts"],
   ["operator/new-21.ts", "../cli/main.ts"],
 ] as const;

@@ -24,8 +24,8 @@ export const layers: Record<string, string> = {
   receipt: "",
   markdown: "",
   "rate-limits": "errors timing",
-  process: "",
-  config: "rate-limits",
+  process: "errors",
+  config: "rate-limits process",
   // The contract, and the conversion between REST and its messages.
   contract: "errors gen protobuf",
   transcoding: "errors gen contract protobuf",
@@ -38,21 +38,22 @@ export const layers: Record<string, string> = {
   calls: "errors gen contract rate-limits timing tracing board fastify connect protobuf",
   idempotency: "errors contract store board ledger calls connect protobuf",
   services: "errors gen receipt rate-limits markdown contract board ledger calls idempotency connect protobuf",
+  // The health and reflection services of gRPC, outside the contract.
+  "grpc-services": "errors gen rate-limits timing calls connect protobuf",
   // The network.
   "http/requests": `${ofRequests} tracing http/port`,
-  "http/admission": `${ofRequests} http/requests`,
+  "http/admission": `${ofRequests} process http/requests`,
   "http/metrics": `${ofRequests} config http/admission http/requests`,
   // The port knows no application.
   "http/port": "timing",
   "http/replies": `${ofRequests} http/requests`,
   "http/errors": `${ofRequests} http/requests http/replies`,
-  "http/streams": `${ofRequests} http/admission http/requests`,
+  "http/streams": `${ofRequests} process http/admission http/requests`,
   "http/edge": `${ofRequests} config http/port http/admission http/metrics http/requests http/errors http/replies`,
   "http/health": `${ofRequests} http/admission http/metrics http/edge http/requests http/replies`,
-  "http/grpc": `${ofRequests} http/health http/requests`,
   "http/rest": `${ofRequests} transcoding http/admission http/edge http/errors http/requests http/replies http/streams`,
-  "http/rpc": `${ofRequests} http/admission http/edge http/errors http/requests http/replies http/streams http/grpc`,
-  http: `${ofRequests} config http/*`,
+  "http/rpc": `${ofRequests} http/admission http/edge http/errors http/requests http/replies http/streams`,
+  http: `${ofRequests} process config http/*`,
   site: `${ofRequests} markdown transcoding http/edge http/replies http/requests`,
   "api-docs": `${ofRequests} transcoding http/edge http/errors http/replies http/requests`,
   mcp: `${ofRequests} transcoding http/admission http/edge http/replies http/requests api-docs mcp-sdk`,
@@ -62,7 +63,7 @@ export const layers: Record<string, string> = {
   cli: "client receipt",
   // The composition of all layers, and the operator's commands.
   operator: "errors process config receipt store private-database board ledger cli timing",
-  app: "errors timing tracing otel warnings process config rate-limits store private-database board ledger calls idempotency services http http/* site api-docs mcp fastify",
+  app: "errors timing tracing otel warnings process config rate-limits store private-database board ledger calls idempotency services grpc-services http http/* site api-docs mcp fastify",
   main: "config app",
 };
 

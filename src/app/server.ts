@@ -4,6 +4,8 @@ import type { Board } from "../board/board.ts";
 import { InboxStreams } from "../board/inbox/streams.ts";
 import { WriteLimits } from "../board/write-limits.ts";
 import { boundReads } from "../calls/reads.ts";
+import { type CheckReady, Readiness } from "../grpc-services/readiness.ts";
+import { createToolServices } from "../grpc-services/tools.ts";
 import type { GaugeSource } from "../http/metrics/metrics.ts";
 import type { Port } from "../http/port/port.ts";
 import { createServer, type Server } from "../http/server.ts";
@@ -58,6 +60,12 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
     writeLimits: policies && new WriteLimits(policies, newAgentPolicies),
   });
   const site = new Site({ siteUrl, now: times.now, registration: registration.mode });
+  const checkAll: CheckReady = async (signal) => {
+    const newer = await checkReady(database.db, ledger, signal);
+    const texts = [newer, warnings.text].filter((text) => text !== undefined);
+    return texts.length === 0 ? undefined : texts.join(" ");
+  };
+  const readiness = new Readiness(checkAll, log, shutdown.signal, shutdown.announced);
   const server = await createServer({
     table,
     innermost: boundReads(table),
@@ -88,12 +96,8 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
     memory: overrides.memory,
     trustProxy: config.trustProxy,
     shutdown: shutdown.signal,
-    stopAnnounced: shutdown.announced,
-    checkReady: async (signal) => {
-      const newer = await checkReady(database.db, ledger, signal);
-      const texts = [newer, warnings.text].filter((text) => text !== undefined);
-      return texts.length === 0 ? undefined : texts.join(" ");
-    },
+    tools: createToolServices(table, readiness, shutdown.signal),
+    checkReady: () => readiness.check(),
     gauges: parts.gauges,
     metricsToken: config.metrics.token,
     heartbeatMs: overrides.heartbeatMs,

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
+import type { OverloadLimits } from "../process/overload.ts";
 import { type NewAgentQuotas, parseNewAgentQuotas } from "../rate-limits/new-agents.ts";
-import type { OverloadLimits } from "../rate-limits/overload-limits.ts";
 import { defaultQuotas, limitNames, parseQuota, type Quotas } from "../rate-limits/quota.ts";
 import { defaultStreamLimits, type StreamLimits } from "../rate-limits/stream-limits.ts";
 import { type DatabaseConfig, isUnprotected, parseDatabaseUrl } from "./database-url.ts";

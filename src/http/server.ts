@@ -2,20 +2,16 @@ import { type FastifyBaseLogger, fastify } from "fastify";
 import { createInterceptors } from "../calls/interceptors.ts";
 import type { InterceptorsOf, ServiceTable } from "../calls/service-table.ts";
 import type { LogAddresses } from "../config/config.ts";
-import type { OverloadLimits } from "../rate-limits/overload-limits.ts";
+import { Overload, type OverloadLimits, type OverloadOptions } from "../process/overload.ts";
 import type { RateLimiter } from "../rate-limits/rate-limiter.ts";
 import type { StreamLimits } from "../rate-limits/stream-limits.ts";
 import { Admission } from "./admission/admission.ts";
 import { ClientAddresses } from "./admission/client-address.ts";
-import { Overload, type OverloadOptions } from "./admission/overload.ts";
 import { Edge } from "./edge/edge.ts";
 import { RequestLog } from "./edge/request-log.ts";
 import { Router } from "./edge/router.ts";
 import type { ErrorPages } from "./errors/error-pages.ts";
-import { createToolServices } from "./grpc/tools.ts";
-import { WatchReplies } from "./grpc/watch-replies.ts";
 import { addMetricsRoute } from "./health/metrics-route.ts";
-import { type CheckReady, Readiness } from "./health/readiness.ts";
 import { addHealthRoutes } from "./health/routes.ts";
 import { type GaugeSource, Metrics } from "./metrics/metrics.ts";
 import type { Port } from "./port/port.ts";
@@ -23,6 +19,7 @@ import { maxBodyBytes, RequestBodies } from "./requests/bodies.ts";
 import type { RequestContext } from "./requests/context.ts";
 import { addRestRoutes } from "./rest/routes.ts";
 import { addRpcRoutes } from "./rpc/routes.ts";
+import { WatchReplies } from "./rpc/watch-replies.ts";
 import { OpenStreams } from "./streams/open-streams.ts";
 
 /** What routes beside the API share with it. */
@@ -42,11 +39,12 @@ export interface ServerOptions {
   addRoutes?: ((router: Router, parts: RouteParts) => void) | undefined;
   /** The value of Strict-Transport-Security; undefined where clients may come without TLS. */
   transportSecurity?: string | undefined;
-  checkReady: CheckReady;
+  /** Services beside the table's that anybody may call, outside the contract's rules. */
+  tools?: ServiceTable["services"];
+  /** Whether requests can be served; see `addHealthRoutes`. */
+  checkReady: () => Promise<string | undefined>;
   /** Aborts when the service begins to stop: new requests are refused, and streams without an end are ended. */
   shutdown: AbortSignal;
-  /** Aborts when a stop is announced, before `shutdown` or with it: /readyz then says 503. By default it is `shutdown`. */
-  stopAnnounced?: AbortSignal | undefined;
   limiter: RateLimiter;
   /** How many streams may be open, and for how long. */
   streams: StreamLimits;
@@ -95,7 +93,7 @@ export async function createServer({
   transportSecurity,
   checkReady,
   shutdown,
-  stopAnnounced,
+  tools = [],
   limiter,
   streams: streamLimits,
   overload: overloadLimits,
@@ -121,8 +119,6 @@ export async function createServer({
   });
   const interceptors = createInterceptors(innermost);
   const bodies = new RequestBodies();
-  const readiness = new Readiness(checkReady, log, shutdown, stopAnnounced);
-  const tools = createToolServices(table, readiness, shutdown);
   const addresses = new ClientAddresses(trustProxy, () =>
     log.warn("an untrusted peer sends X-Forwarded-For or Forwarded: if it is your proxy, set STOA_TRUST_PROXY"),
   );
@@ -148,7 +144,7 @@ export async function createServer({
     onStream: (context) => watchReplies.follow(context),
   });
   addRoutes?.(router, { interceptors, admission, bodies });
-  addHealthRoutes(router, () => readiness.check());
+  addHealthRoutes(router, checkReady);
   if (metricsToken !== undefined) addMetricsRoute(router, { metrics, token: metricsToken, admission });
   const drain = async () => {
     overload.stop();

@@ -4,7 +4,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp
 import { connect } from "node:net";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
-import type { MemoryUse } from "../../src/http/admission/memory.ts";
+import type { MemoryUse } from "../../src/process/memory.ts";
 import { defaultQuotas } from "../../src/rate-limits/quota.ts";
 import { type Limited, startLimited } from "../support/limited.ts";
 import { startService } from "../support/service.ts";

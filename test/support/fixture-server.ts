@@ -4,6 +4,8 @@ import { pino } from "pino";
 import { callOf } from "../../src/calls/call.ts";
 import type { ServiceTable } from "../../src/calls/service-table.ts";
 import { StoaError } from "../../src/errors.ts";
+import { Readiness } from "../../src/grpc-services/readiness.ts";
+import { createToolServices } from "../../src/grpc-services/tools.ts";
 import { Port } from "../../src/http/port/port.ts";
 import { createServer } from "../../src/http/server.ts";
 import { createRateLimiter } from "../../src/rate-limits/rate-limiter.ts";
@@ -88,16 +90,19 @@ export async function startFixtureServer(): Promise<FixtureServer> {
   const shutdown = new AbortController();
   const times = { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 75_000, drainTimeoutMs: 100 };
   const port = new Port(times, { handle: (_request, response) => void response.destroy() });
+  const pinoLog = pino({ level: "info" }, stream);
+  const readiness = new Readiness(async () => undefined, pinoLog, shutdown.signal);
   const server = await createServer({
     table,
-    checkReady: async () => undefined,
+    tools: createToolServices(table, readiness, shutdown.signal),
+    checkReady: () => readiness.check(),
     shutdown: shutdown.signal,
     limiter: createRateLimiter(undefined, Date.now),
     streams: defaultStreamLimits,
     overload: { heapShare: undefined, residentBytes: undefined },
     trustProxy: [],
     logAddresses: "full",
-    log: pino({ level: "info" }, stream),
+    log: pinoLog,
     port,
   });
   server.serve();

@@ -6,6 +6,7 @@ import type { Admitted } from "../../calls/call.ts";
 import type { ServiceTable, ShowingCall, ShownKey } from "../../calls/service-table.ts";
 import { rulesOf } from "../../contract/rules.ts";
 import { StoaError } from "../../errors.ts";
+import type { Overload } from "../../process/overload.ts";
 import type { RateLimiter } from "../../rate-limits/rate-limiter.ts";
 import { type ArrivedRequest, RequestContext } from "../requests/context.ts";
 import type { HttpResponse } from "../requests/http-messages.ts";
@@ -17,8 +18,7 @@ export interface AdmissionOptions {
   limiter: RateLimiter;
   addresses: ClientAddresses;
   table: Pick<ServiceTable, "keys" | "authenticate" | "checkRegistration">;
-  /** Throws `StoaError` `unavailable` while the process takes no new work. */
-  overload: { check(): void };
+  overload: Pick<Overload, "refusal">;
   log: FastifyBaseLogger;
 }
 
@@ -76,7 +76,7 @@ export class Admission {
    * @throws StoaError `rate_limited`, `unavailable`
    */
   visit(context: RequestContext): Promise<undefined> | undefined {
-    this.#overload.check();
+    if (this.#overload.refusal !== undefined) throw this.#overload.refusal;
     return this.#visit(context, this.#table.keys.shown(context.header("authorization")));
   }
 
@@ -97,7 +97,7 @@ export class Admission {
    * @throws StoaError `rate_limited`, `unauthorized`, `forbidden`, `unavailable`
    */
   admit(context: RequestContext, rpc: DescMethod): Promise<Admitted["caller"]> | undefined {
-    this.#overload.check();
+    if (this.#overload.refusal !== undefined) throw this.#overload.refusal;
     const { access, limit, isPublicWrite, isRegistration } = rulesOf(rpc);
     if (limit !== undefined) context.limits.spendFrom(limit);
     if (access === Access.OPERATOR) return this.#authentication.admitOperator(context, rpc);

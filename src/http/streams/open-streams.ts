@@ -1,16 +1,16 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { StoaError } from "../../errors.ts";
+import type { Overload } from "../../process/overload.ts";
 import type { StreamLimits } from "../../rate-limits/stream-limits.ts";
 import { StreamSlots } from "../../rate-limits/stream-slots.ts";
 import type { ClientAddresses } from "../admission/client-address.ts";
-import type { Overload } from "../admission/overload.ts";
 import type { RequestContext } from "../requests/context.ts";
 import { connectionOf, cut, isClosed } from "../requests/exchange.ts";
 
 export interface OpenStreamsOptions {
   limits: StreamLimits;
   addresses: ClientAddresses;
-  overload: Pick<Overload, "check">;
+  overload: Pick<Overload, "refusal">;
   /** Aborts when the service stops. Streams then end with its reason. */
   shutdown: AbortSignal;
 }
@@ -40,7 +40,7 @@ const retryAfterSeconds = 10;
 export class OpenStreams {
   readonly #limits: StreamLimits;
   readonly #addresses: ClientAddresses;
-  readonly #overload: Pick<Overload, "check">;
+  readonly #overload: Pick<Overload, "refusal">;
   readonly #shutdown: AbortSignal;
   /** Oldest first. */
   readonly #open = new Set<OpenStream>();
@@ -72,7 +72,7 @@ export class OpenStreams {
    * ConnectError `canceled` where the client is gone
    */
   add(context: RequestContext, endsItself = false): void {
-    this.#overload.check();
+    if (this.#overload.refusal !== undefined) throw this.#overload.refusal;
     this.#shutdown.throwIfAborted();
     const { request, response, notes } = context;
     const { agent } = notes;

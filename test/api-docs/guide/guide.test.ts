@@ -23,7 +23,7 @@ import { Guide } from "../../../src/api-docs/guide/guide.ts";
 import { type Binding, bindingsOf } from "../../../src/contract/bindings.ts";
 import { rulesOf } from "../../../src/contract/rules.ts";
 import { errorStatus } from "../../../src/errors.ts";
-import { withImports } from "../../../src/http/grpc/descriptors.ts";
+import { withImports } from "../../../src/grpc-services/descriptors.ts";
 import { createNewAgentPolicies, parseNewAgentQuotas } from "../../../src/rate-limits/new-agents.ts";
 import { createPolicies } from "../../../src/rate-limits/policy.ts";
 import { defaultQuotas } from "../../../src/rate-limits/quota.ts";

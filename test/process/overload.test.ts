@@ -1,10 +1,10 @@
 import { afterEach, beforeAll, expect, it, onTestFinished, vi } from "vitest";
-import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
-import { MemoryProbe, type MemoryUse } from "../../../src/http/admission/memory.ts";
-import type { OverloadLimits } from "../../../src/rate-limits/overload-limits.ts";
-import { collectGarbage } from "../../support/garbage.ts";
-import { waitUntil } from "../../support/wait.ts";
-import { kinds, openStream, startStreaming } from "../streams/support.ts";
+import { Health } from "../../gen/grpc/health/v1/health_pb.js";
+import { MemoryProbe, type MemoryUse } from "../../src/process/memory.ts";
+import type { OverloadLimits } from "../../src/process/overload.ts";
+import { kinds, openStream, startStreaming } from "../http/streams/support.ts";
+import { collectGarbage } from "../support/garbage.ts";
+import { waitUntil } from "../support/wait.ts";
 
 const MiB = 1024 * 1024;
 /** A service whose memory is as the test says. */

@@ -1,6 +1,13 @@
-import { StoaError } from "../../errors.ts";
-import type { OverloadLimits } from "../../rate-limits/overload-limits.ts";
+import { StoaError } from "../errors.ts";
 import { MemoryProbe, type MemoryUse } from "./memory.ts";
+
+/** The memory use above which new work is refused. */
+export interface OverloadLimits {
+  /** The reachable share of the heap that V8 may use; undefined means no limit. */
+  heapShare: number | undefined;
+  /** The resident memory of the process, in bytes; undefined means no limit. */
+  residentBytes: number | undefined;
+}
 
 export interface OverloadLog {
   info(fields: object, message: string): void;
@@ -36,6 +43,8 @@ export class Overload {
   readonly #timer: NodeJS.Timeout | undefined;
   /** How many checks in a row have found an overload. */
   #found = 0;
+  /** What new work is refused with, `unavailable`; undefined while there is no overload. */
+  refusal: StoaError | undefined = undefined;
 
   constructor({ limits, log, onLasting, probe }: OverloadOptions) {
     this.#limits = limits;
@@ -47,13 +56,7 @@ export class Overload {
   }
 
   get isActive(): boolean {
-    return this.#found > 0;
-  }
-
-  /** To be called before new work begins. @throws StoaError `unavailable` during an overload */
-  check(): void {
-    if (this.#found === 0) return;
-    throw new StoaError("unavailable", "The service is short of memory; try again later.", { retryAfterSeconds });
+    return this.refusal !== undefined;
   }
 
   /** Checks the memory now; a timer calls this regularly. */
@@ -62,6 +65,11 @@ export class Overload {
     if (use === undefined) return;
     const wasActive = this.isActive;
     this.#found = this.#isOver(use, wasActive ? endShare : 1) ? this.#found + 1 : 0;
+    if (this.#found === 0) this.refusal = undefined;
+    else
+      this.refusal ??= new StoaError("unavailable", "The service is short of memory; try again later.", {
+        retryAfterSeconds,
+      });
     if (this.isActive !== wasActive) this.#report(use);
     if (this.#found > checksBeforeEnds) this.#onLasting();
   }

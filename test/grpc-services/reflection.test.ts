@@ -4,9 +4,9 @@ import { type FileRegistry, fromBinary, getExtension, toBinary } from "@bufbuild
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { status } from "@grpc/grpc-js";
 import { beforeAll, describe, expect, it } from "vitest";
-import { defaultQuotas } from "../../../src/rate-limits/quota.ts";
-import { registryOf } from "../../support/registry.ts";
-import { type Service, startService } from "../../support/service.ts";
+import { defaultQuotas } from "../../src/rate-limits/quota.ts";
+import { registryOf } from "../support/registry.ts";
+import { type Service, startService } from "../support/service.ts";
 import { createReflectionClient, type ReflectionStream, type ReflectionVersion } from "./reflection-client.ts";
 
 const services = [
@@ -24,7 +24,7 @@ const services = [
   "stoa.v1.PostService",
   "stoa.v1.SearchService",
 ];
-const root = fileURLToPath(new URL("../../..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 let service: Service;
 
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { StoaError } from "../../../src/errors.ts";
-import { Readiness } from "../../../src/http/health/readiness.ts";
+import { StoaError } from "../../src/errors.ts";
+import { Readiness } from "../../src/grpc-services/readiness.ts";
 
 const quiet = { info() {}, warn() {} };
 const never = new AbortController().signal;

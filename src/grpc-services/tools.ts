@@ -1,11 +1,11 @@
-import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
-import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.js";
-import { ServerReflection as ServerReflectionAlpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.js";
-import { file_stoa_v1_error } from "../../../gen/stoa/v1/error_pb.js";
-import type { ServiceTable } from "../../calls/service-table.ts";
-import type { Readiness } from "../health/readiness.ts";
+import { Health } from "../../gen/grpc/health/v1/health_pb.js";
+import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
+import { file_stoa_v1_error } from "../../gen/stoa/v1/error_pb.js";
+import type { ServiceTable } from "../calls/service-table.ts";
 import { Descriptors } from "./descriptors.ts";
 import { createHealthService } from "./health.ts";
+import type { Readiness } from "./readiness.ts";
 import { createReflectionService } from "./reflection.ts";
 
 /** The standard services for gRPC tools. They are public. They belong neither to the contract nor to REST. */

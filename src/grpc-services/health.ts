@@ -1,7 +1,7 @@
 import type { ServiceImpl } from "@connectrpc/connect";
-import { type Health, HealthCheckResponse_ServingStatus as Status } from "../../../gen/grpc/health/v1/health_pb.js";
-import { badInput, notFound } from "../../errors.ts";
-import type { Readiness } from "../health/readiness.ts";
+import { type Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.js";
+import { badInput, notFound } from "../errors.ts";
+import type { Readiness } from "./readiness.ts";
 
 /** The maximum length of a service's name, in characters. It bounds what a watch keeps in memory. */
 const maxNameLength = 256;

@@ -1,7 +1,7 @@
-import { StoaError } from "../../errors.ts";
-import { forEachInBatches } from "../../timing/event-loop.ts";
-import { Pause } from "../../timing/pause.ts";
-import { createDeferred, waitFor } from "../../timing/wait.ts";
+import { StoaError } from "../errors.ts";
+import { forEachInBatches } from "../timing/event-loop.ts";
+import { Pause } from "../timing/pause.ts";
+import { createDeferred, waitFor } from "../timing/wait.ts";
 
 /** The interval of checks while a client watches, in milliseconds. */
 const pollMs = 500;

@@ -8,7 +8,7 @@ import {
   type ServiceClientConstructor,
 } from "@grpc/grpc-js";
 import { loadSync, type ServiceDefinition } from "@grpc/proto-loader";
-import { afterFile } from "../../support/after-file.ts";
+import { afterFile } from "../support/after-file.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: the messages are as gRPC's own proto file has them, untyped.
 type Response = any;

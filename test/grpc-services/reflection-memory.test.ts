@@ -6,12 +6,12 @@ import {
   ServerReflection,
   type ServerReflectionRequest,
   ServerReflectionRequestSchema,
-} from "../../../gen/grpc/reflection/v1/reflection_pb.js";
-import { Descriptors } from "../../../src/http/grpc/descriptors.ts";
-import { createReflectionService } from "../../../src/http/grpc/reflection.ts";
-import { callWithoutLimits } from "../../support/call-context.ts";
-import { countTurns } from "../../support/event-loop.ts";
-import { collectGarbage } from "../../support/garbage.ts";
+} from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { Descriptors } from "../../src/grpc-services/descriptors.ts";
+import { createReflectionService } from "../../src/grpc-services/reflection.ts";
+import { callWithoutLimits } from "../support/call-context.ts";
+import { countTurns } from "../support/event-loop.ts";
+import { collectGarbage } from "../support/garbage.ts";
 
 /** A service, whose streams are given their requests. */
 function serve() {

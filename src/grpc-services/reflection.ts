@@ -4,12 +4,12 @@ import type {
   ServerReflection,
   ServerReflectionRequest,
   ServerReflectionResponseSchema,
-} from "../../../gen/grpc/reflection/v1/reflection_pb.js";
-import { callOf } from "../../calls/call.ts";
-import { StoaError } from "../../errors.ts";
-import { pace } from "../../rate-limits/pacing.ts";
-import { waitFor } from "../../timing/wait.ts";
-import { YieldQueue } from "../../timing/yield-queue.ts";
+} from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { callOf } from "../calls/call.ts";
+import { StoaError } from "../errors.ts";
+import { pace } from "../rate-limits/pacing.ts";
+import { waitFor } from "../timing/wait.ts";
+import { YieldQueue } from "../timing/yield-queue.ts";
 import { type Descriptors, withImports } from "./descriptors.ts";
 
 type Response = MessageInitShape<typeof ServerReflectionResponseSchema>;

@@ -4,12 +4,12 @@ import { ConnectError } from "@connectrpc/connect";
 import { type Client, type ClientReadableStream, credentials, makeClientConstructor, status } from "@grpc/grpc-js";
 import { service as healthDefinition } from "grpc-health-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { Health, HealthCheckResponse_ServingStatus as Status } from "../../../gen/grpc/health/v1/health_pb.js";
-import { afterFile } from "../../support/after-file.ts";
-import { createLinkedDatabase } from "../../support/database-link.ts";
-import { lockPost, someoneWaits } from "../../support/locks.ts";
-import { type Service, startService } from "../../support/service.ts";
-import { waitUntil } from "../../support/wait.ts";
+import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.js";
+import { afterFile } from "../support/after-file.ts";
+import { createLinkedDatabase } from "../support/database-link.ts";
+import { lockPost, someoneWaits } from "../support/locks.ts";
+import { type Service, startService } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
 
 interface HealthClient extends Client {
   check(request: object, done: (error: Error | null, reply: { status: string }) => void): void;
