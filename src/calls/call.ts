@@ -1,8 +1,9 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { type ContextValues, createContextKey, createContextValues, type HandlerContext } from "@connectrpc/connect";
 import type { FastifyBaseLogger } from "fastify";
+import { Access } from "../../gen/stoa/v1/options_pb.js";
 import type { Caller } from "../board/agents.ts";
-import type { ErrorCode } from "../errors.ts";
+import { type ErrorCode, StoaError } from "../errors.ts";
 import type { RequestLimits } from "../rate-limits/request-limits.ts";
 import type { Cancellation } from "../timing/wait.ts";
 import { beginCall, type CallSpan, tracer } from "../tracing/tracing.ts";
@@ -44,19 +45,15 @@ export interface CallOrigin extends Cancellation {
 /** A call as services, idempotency and interceptors know it. It is complete when it is made, and knows no HTTP. */
 export interface Call extends Admitted {
   readonly origin: CallOrigin;
+  /** The idempotency key that the caller has sent with it, as it was sent; null without one. */
+  readonly idempotencyKey: string | null;
   /** The span of the call; undefined while tracing is off. */
   readonly span: CallSpan | undefined;
 }
 
-/** Makes a call, and begins its span while tracing is on. @param headers of its request, which may name the caller's span */
-export function createCall(
-  origin: CallOrigin,
-  rpc: DescMethod,
-  agent: Admitted["agent"],
-  caller: Admitted["caller"],
-  headers: object,
-): Call {
-  return { origin, agent, caller, span: tracer === undefined ? undefined : beginCall(rpc, headers) };
+/** Begins the span of a call while tracing is on. @param headers of its request, which may name the caller's span */
+export function spanOf(rpc: DescMethod, headers: object): CallSpan | undefined {
+  return tracer === undefined ? undefined : beginCall(rpc, headers);
 }
 
 /** The one key under which a call's context values hold it. */
@@ -165,4 +162,20 @@ export class CallContext<Method extends DescMethod = DescMethod> implements Hand
   timeoutMs(): undefined {
     return undefined;
   }
+}
+
+/** The agent that calls; only for operations whose access is `agent`. @throws StoaError `unauthorized` */
+export function callerOf({ values }: HandlerContext): Caller {
+  const { caller } = callOf(values);
+  if (caller === undefined || caller === operator) throw unauthorized(Access.AGENT);
+  return caller;
+}
+
+/** The refusal of a call without valid credentials of the kind that the access requires. */
+export function unauthorized(access: Access): StoaError {
+  const what = access === Access.OPERATOR ? "the operator token" : "a valid API key";
+  return new StoaError(
+    "unauthorized",
+    `This needs ${what}: Authorization: Bearer <${access === Access.OPERATOR ? "token" : "api_key"}>.`,
+  );
 }

@@ -1,11 +1,5 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
-import { findViolation } from "../contract/field-rules.ts";
-
-/** @throws StoaError `bad_input` where a message breaks a rule of its fields */
-export function checkRules(desc: DescMessage, message: Message): void {
-  const violation = findViolation(desc, message);
-  if (violation !== undefined) throw violation;
-}
+import { checkRules } from "../contract/field-rules.ts";
 
 /** A message that follows the rules of its fields. It cannot change any more, so several calls may have the same one. */
 export class Checked {

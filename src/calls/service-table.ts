@@ -32,7 +32,7 @@ export interface ShownCredentials {
 
 /** What is known of API keys; services/api-keys.ts says more. */
 export interface Keys {
-  shown(authorization: string | null): ShownKey | undefined;
+  shown(authorization: string): ShownKey | undefined;
   agentOf(key: ShownKey): number | undefined;
   findUnknown(key: ShownKey, mayBeRemembered: boolean, call?: ShowingCall): Promise<KeyHolder | undefined>;
   find(key: ShownKey, call: ShowingCall): Promise<KeyHolder | undefined>;

@@ -1,7 +1,7 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import type { Violation } from "@bufbuild/protovalidate";
 import { createValidator } from "@bufbuild/protovalidate";
-import { badInput, type StoaError } from "../errors.ts";
+import { badInput } from "../errors.ts";
 
 const patterns = new Map<string, RegExp>();
 
@@ -19,15 +19,15 @@ const validator = createValidator({
 
 /**
  * Checks a request against the field rules of the contract.
- * @returns `bad_input` for the violation in the lowest field number; undefined if there is none
+ * @throws StoaError `bad_input` for the violation in the lowest field number
  */
-export function findViolation(desc: DescMessage, message: Message): StoaError | undefined {
+export function checkRules(desc: DescMessage, message: Message): void {
   const result = validator.validate(desc, message);
-  if (result.kind === "valid") return undefined;
+  if (result.kind === "valid") return;
   if (result.kind === "error") throw result.error;
   const [first] = result.violations.toSorted((a, b) => numberOf(a) - numberOf(b));
   const field = first && nameOf(first);
-  return badInput(field, `${field}: ${first?.message}.`);
+  throw badInput(field, `${field}: ${first?.message}.`);
 }
 
 function numberOf({ field: [first] }: Violation): number {

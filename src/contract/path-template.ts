@@ -25,6 +25,8 @@ export interface PathTemplate {
   /** The template as routes of Fastify's router. The names of their parameters have no meaning. */
   routes: string[];
   verb: string | undefined;
+  /** Whether the routes match one path only, which says nothing else. */
+  isFixed: boolean;
   /** The fields that are bound to the path. */
   fields: string[][];
   /**
@@ -80,6 +82,7 @@ export function compilePathTemplate(template: string): PathTemplate {
   return {
     routes: toRoutes(pattern, verb),
     verb,
+    isFixed: !pattern.some((segment) => segment.startsWith("*")),
     fields: variables.map(({ field }) => field),
     match(path) {
       const raw = path.slice(1).split("/");

@@ -3,13 +3,13 @@ import { createInterceptors } from "../calls/interceptors.ts";
 import type { InterceptorsOf, ServiceTable } from "../calls/service-table.ts";
 import type { LogAddresses } from "../config/config.ts";
 import { Overload, type OverloadLimits, type OverloadOptions } from "../process/overload.ts";
-import type { RateLimiter } from "../rate-limits/rate-limiter.ts";
+import type { RateLimiter } from "../rate-limits/request-limits.ts";
 import type { StreamLimits } from "../rate-limits/stream-limits.ts";
 import { Admission } from "./admission/admission.ts";
 import { ClientAddresses } from "./admission/client-address.ts";
 import { Edge } from "./edge/edge.ts";
 import { RequestLog } from "./edge/request-log.ts";
-import { Router } from "./edge/router.ts";
+import { Router, routable } from "./edge/router.ts";
 import type { ErrorPages } from "./errors/error-pages.ts";
 import { addMetricsRoute } from "./health/metrics-route.ts";
 import { addHealthRoutes } from "./health/routes.ts";
@@ -114,7 +114,7 @@ export async function createServer({
     routerOptions: { maxParamLength },
     // The contract checks requests and writes responses. Without these, Fastify would load two compilers of JSON schemas.
     schemaController: { compilersFactory: { buildValidator: refuseSchemas, buildSerializer: refuseSchemas } },
-    rewriteUrl: ({ url = "/" }) => (url.includes("%") ? routable(url) : url),
+    rewriteUrl: routable,
     frameworkErrors: (_error, request, reply) => router.refuse(request, reply as never),
   });
   const interceptors = createInterceptors(innermost);
@@ -180,18 +180,4 @@ function loadGauges(streams: OpenStreams, overload: Overload): GaugeSource[] {
       read: () => (overload.isActive ? 1 : 0),
     },
   ];
-}
-
-/**
- * Makes an address that the router accepts. The router refuses a path with broken percent-encoding before any route is
- * known. The facade reads the original, and reports the fault in the field where it belongs.
- */
-function routable(url: string): string {
-  const [path = ""] = url.split("?", 1);
-  try {
-    decodeURI(path);
-    return url;
-  } catch {
-    return path.replaceAll("%", "%25") + url.slice(path.length);
-  }
 }

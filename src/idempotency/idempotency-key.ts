@@ -21,12 +21,11 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f
 export function readClaim(context: HandlerContext, request: Message): Claim | undefined {
   const { method } = context;
   if (!rulesOf(method).isIdempotentByKey) return undefined;
-  const key = context.requestHeader.get(header);
+  const { caller, idempotencyKey: key } = callOf(context.values);
   if (key === null) return undefined;
   if (!form.test(key)) {
     throw badInput(header, "Idempotency-Key must be 16 to 128 visible ASCII characters, and come once.");
   }
-  const { caller } = callOf(context.values);
   if (caller === undefined) checkUnguessable(key);
   const apiKey = caller === operator ? undefined : caller?.apiKey;
   return {

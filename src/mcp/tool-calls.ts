@@ -1,6 +1,6 @@
 import { ConnectError } from "@connectrpc/connect";
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { unauthorized } from "../calls/callers.ts";
+import { unauthorized } from "../calls/call.ts";
 import { rulesOf } from "../contract/rules.ts";
 import { badInput, StoaError } from "../errors.ts";
 import { addUnknownMembers, decodeMessage, encodeMessage, IgnoredInput, type Input } from "../transcoding/index.ts";
@@ -47,8 +47,8 @@ async function makeCall(tool: Tool, input: Input, visitor: Visitor): Promise<Cal
   const reply = await call(message, {
     method: "POST",
     url: context.url,
-    headers: () => new Headers(idempotencyKey === undefined ? {} : { [idempotencyHeader]: idempotencyKey }),
-    call: context.call(rpc, caller),
+    headers: () => new Headers(),
+    call: context.call(rpc, caller, idempotencyKey ?? null),
   });
   context.noteReply(reply);
   const selected = response.select(reply.message);

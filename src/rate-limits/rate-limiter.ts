@@ -2,15 +2,7 @@ import { LimitedRequest, type LocalLimits } from "./limited-request.ts";
 import { LocalLimit } from "./local-limit.ts";
 import type { NewAgentPolicies } from "./new-agents.ts";
 import type { Policies } from "./policy.ts";
-import { type RequestLimits, unlimitedRequest } from "./request-limits.ts";
-
-/** The rate limits of a process. (Writes are limited besides, in their transaction.) */
-export interface RateLimiter {
-  /** Begins a request of a client address. */
-  begin(address: string): RequestLimits;
-  /** Counts a faulty request against a client address. */
-  spendRefusal(address: string): void;
-}
+import { type RateLimiter, unlimited } from "./request-limits.ts";
 
 /**
  * @param policies undefined where nothing is limited
@@ -39,8 +31,3 @@ export function createRateLimiter(
     },
   };
 }
-
-const unlimited: RateLimiter = {
-  begin: () => unlimitedRequest,
-  spendRefusal() {},
-};

@@ -84,3 +84,17 @@ export const unlimitedRequest: RequestLimits = Object.freeze({
   spendCredential: () => undefined,
   fields: () => noFields,
 });
+
+/** The rate limits of a process. (Writes are limited besides, in their transaction.) */
+export interface RateLimiter {
+  /** Begins a request of a client address. */
+  begin(address: string): RequestLimits;
+  /** Counts a faulty request against a client address. */
+  spendRefusal(address: string): void;
+}
+
+/** Limits nothing. */
+export const unlimited: RateLimiter = {
+  begin: () => unlimitedRequest,
+  spendRefusal() {},
+};

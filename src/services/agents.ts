@@ -20,7 +20,7 @@ import type { Board } from "../board/board.ts";
 import { listAgentComments, listAgentPosts } from "../board/histories.ts";
 import { listReports } from "../board/moderation/reports.ts";
 import { titlesOf } from "../board/posts.ts";
-import { callerOf, unauthorized } from "../calls/callers.ts";
+import { callerOf, unauthorized } from "../calls/call.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import type { ApiKeys } from "./api-keys.ts";

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { findHolders, type Holder, maxKeysAtOnce } from "../board/agents.ts";
 import type { Board, Reader } from "../board/board.ts";
-import { isApiKey } from "../board/keys.ts";
+import { apiKeyForm } from "../board/keys.ts";
 import type { ShowingCall } from "../calls/service-table.ts";
 import { rulesOf } from "../contract/rules.ts";
 import { RecentMap } from "../rate-limits/recent-map.ts";
@@ -67,10 +67,9 @@ export class ApiKeys {
   }
 
   /** The API key of an Authorization header; undefined where it holds nothing that could be one. */
-  shown(authorization: string | null): ShownKey | undefined {
-    if (authorization === null) return undefined;
+  shown(authorization: string): ShownKey | undefined {
     const text = bearerOf(authorization);
-    return text !== undefined && isApiKey(text) ? { text, hash: hash("sha256", text, "base64") } : undefined;
+    return text !== undefined && apiKeyForm.test(text) ? { text, hash: hash("sha256", text, "base64") } : undefined;
   }
 
   /** The agent whose key this was within the last ten minutes, as far as this process knows. */

@@ -3,8 +3,7 @@ import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { type Caller, type Holder, type Suspension, suspended } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import { endExpiredSuspension } from "../board/moderation/agents.ts";
-import { operator } from "../calls/call.ts";
-import { unauthorized } from "../calls/callers.ts";
+import { operator, unauthorized } from "../calls/call.ts";
 import type { ShownCredentials } from "../calls/service-table.ts";
 import { rulesOf } from "../contract/rules.ts";
 import { agentClaimId, eraseKeyResponse, isRepeatableRotation } from "../idempotency/claims.ts";
@@ -25,12 +24,12 @@ export class Authenticator {
    * @param holder whose API key the Authorization header holds, if it holds one
    * @throws StoaError `unauthorized`, the same for a missing, malformed and unknown key or token
    */
-  async authenticate(
+  readonly authenticate = async (
     rpc: DescMethod,
     holder: Holder | undefined,
     { authorization, idempotencyKey }: ShownCredentials,
     signal: AbortSignal,
-  ): Promise<Caller | typeof operator> {
+  ): Promise<Caller | typeof operator> => {
     const { access, isWrite, isForCurrentKeyOnly } = rulesOf(rpc);
     const secret = bearerOf(authorization);
     if (secret === undefined) throw unauthorized(access);
@@ -50,7 +49,7 @@ export class Authenticator {
     }
     if (suspension !== undefined && isWrite) await this.#checkSuspension(caller, suspension, signal);
     return caller;
-  }
+  };
 
   /** To be called for a write. @throws StoaError `forbidden` while the suspension lasts */
   async #checkSuspension({ id }: Caller, suspension: Suspension, signal: AbortSignal): Promise<void> {

@@ -26,7 +26,7 @@ import { editComment } from "../board/moderation/edits.ts";
 import { reportComment } from "../board/moderation/reports.ts";
 import { listReplies } from "../board/replies.ts";
 import type { Vote } from "../board/votes.ts";
-import { callerOf } from "../calls/callers.ts";
+import { callerOf } from "../calls/call.ts";
 import { enumDefault, integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import { toReport } from "./moderation-mapper.ts";

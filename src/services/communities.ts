@@ -19,7 +19,7 @@ import {
   listModerators,
   type ModeratorRow,
 } from "../board/moderation/communities.ts";
-import { callerOf } from "../calls/callers.ts";
+import { callerOf } from "../calls/call.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import { feedDefaults, readFeed } from "./feeds.ts";
 import type { ResourceMapper } from "./resource-mapper.ts";

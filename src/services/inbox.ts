@@ -11,7 +11,7 @@ import { Access } from "../../gen/stoa/v1/options_pb.js";
 import type { Board } from "../board/board.ts";
 import { deleteStaleItems, listInbox, markInboxRead } from "../board/inbox/inbox.ts";
 import type { InboxStreams } from "../board/inbox/streams.ts";
-import { callerOf, unauthorized } from "../calls/callers.ts";
+import { callerOf, unauthorized } from "../calls/call.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import type { ApiKeys } from "./api-keys.ts";

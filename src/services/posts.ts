@@ -26,7 +26,7 @@ import { setPostLock } from "../board/moderation/posts.ts";
 import { reportPost } from "../board/moderation/reports.ts";
 import { createPost, getPost } from "../board/posts.ts";
 import type { Vote } from "../board/votes.ts";
-import { callerOf } from "../calls/callers.ts";
+import { callerOf } from "../calls/call.ts";
 import { stringDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import { feedDefaults, readFeed } from "./feeds.ts";

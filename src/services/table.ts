@@ -1,4 +1,3 @@
-import type { DescMethod } from "@bufbuild/protobuf";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
@@ -9,11 +8,9 @@ import { ModerationRecordService } from "../../gen/stoa/v1/moderation_record_ser
 import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { SearchService } from "../../gen/stoa/v1/search_service_pb.js";
-import type { Holder } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import type { InboxStreams } from "../board/inbox/streams.ts";
 import type { WriteLimits } from "../board/write-limits.ts";
-import type { ShownCredentials } from "../calls/service-table.ts";
 import type { RegistrationMode } from "../contract/registration.ts";
 import { Writes } from "../idempotency/writes.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -86,8 +83,7 @@ export function createServiceTable({
     sharing: [LedgerService.method.verifyChain],
     slow: [SearchService.method.search],
     keys,
-    authenticate: (rpc: DescMethod, holder: Holder | undefined, shown: ShownCredentials, signal: AbortSignal) =>
-      authenticator.authenticate(rpc, holder, shown, signal),
+    authenticate: authenticator.authenticate,
     checkRegistration: createRegistrationCheck(registration.mode, registration.token),
     beginCall: (signal: AbortSignal) => board.beginCall(signal),
   };

@@ -3,7 +3,7 @@ import type { HandlerContext } from "@connectrpc/connect";
 import { type VoteResult, VoteResultSchema } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Board } from "../board/board.ts";
 import { castVote, getVote, type Vote, type VotedKind, type VoteOutcome } from "../board/votes.ts";
-import { callerOf } from "../calls/callers.ts";
+import { callerOf } from "../calls/call.ts";
 import type { Writes } from "../idempotency/writes.ts";
 
 /** A request about the votes on one post or comment. */

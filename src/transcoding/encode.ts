@@ -9,8 +9,8 @@ import {
 } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import { isOmittedWhenUnset } from "../contract/rules.ts";
-import { toUtcText } from "./utc-time.ts";
-import { hasProtoJsonForm, isHeldBare, isStruct, isTimestamp, isTimestampMs, wrappedScalar } from "./well-known.ts";
+import { isTimestampMs, toUtcText } from "./utc-time.ts";
+import { hasProtoJsonForm, isHeldBare, isStruct, isTimestamp, wrappedScalar } from "./well-known.ts";
 
 /** A value for JSON.stringify. */
 export type JsonOutput = null | boolean | number | string | JsonOutput[] | { [name: string]: JsonOutput };

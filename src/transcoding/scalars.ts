@@ -3,7 +3,7 @@ import { base64Decode } from "@bufbuild/protobuf/wire";
 import { badInput } from "../errors.ts";
 import { type Node, UrlText } from "./input.ts";
 import { JsonNumber } from "./json.ts";
-import { isTimestampMs } from "./well-known.ts";
+import { isTimestampMs } from "./utc-time.ts";
 
 /** RFC 3339 with up to nine fractional digits of a second. */
 const rfc3339 =

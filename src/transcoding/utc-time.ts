@@ -20,3 +20,8 @@ export function toUtcText(ms: number): string {
   const time = `${twoDigits[Math.floor(minutes / 60)]}:${twoDigits[minutes % 60]}:${twoDigits[seconds % 60]}`;
   return `${lastDate}T${time}.${String(ms - Math.floor(ms / 1000) * 1000).padStart(3, "0")}Z`;
 }
+
+/** Whether a time is in the years 1 to 9999, the range of RFC 3339 and google.protobuf.Timestamp. */
+export function isTimestampMs(ms: number): boolean {
+  return ms >= -62_135_596_800_000 && ms < 253_402_300_800_000;
+}

@@ -5,11 +5,6 @@ export function isTimestamp(desc: DescMessage): boolean {
   return desc.typeName === "google.protobuf.Timestamp";
 }
 
-/** Whether a time is in the years 1 to 9999, the range of RFC 3339 and google.protobuf.Timestamp. */
-export function isTimestampMs(ms: number): boolean {
-  return ms >= -62_135_596_800_000 && ms < 253_402_300_800_000;
-}
-
 /** protobuf-es holds a google.protobuf.Struct in a field as the plain JSON object. */
 export function isStruct(desc: DescMessage): boolean {
   return desc.typeName === "google.protobuf.Struct";

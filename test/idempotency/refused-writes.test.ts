@@ -65,12 +65,11 @@ async function call(rpc: DescMethod, init: Record<string, unknown>, { idempotenc
   const service = table.services.find(({ service }) => service === rpc.parent);
   if (service === undefined) throw new Error(`There is no ${rpc.parent.typeName}.`);
   const make = createUnaryCall(rpc, service.implementation, createInterceptors());
-  const headers = () => new Headers(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey });
   const reply = await make(create(rpc.input, init), {
     method: "POST",
     url: "/",
-    headers,
-    call: anonymousCall({ origin, caller }),
+    headers: () => new Headers(),
+    call: anonymousCall({ origin, caller, idempotencyKey: idempotencyKey ?? null }),
   });
   const isReplayed = reply.headers?.get("idempotency-replayed") === "true";
   return { message: reply.message as Message & { apiKey: string }, isReplayed };

@@ -18,7 +18,14 @@ export function callOrigin(changes: Partial<CallOrigin> = {}): CallOrigin {
 
 /** An anonymous call that a test makes without a server. */
 export function anonymousCall(changes: Partial<Call> = {}): Call {
-  return { origin: callOrigin(), agent: undefined, caller: undefined, span: undefined, ...changes };
+  return {
+    origin: callOrigin(),
+    agent: undefined,
+    caller: undefined,
+    idempotencyKey: null,
+    span: undefined,
+    ...changes,
+  };
 }
 
 /** The context values of such a call. */

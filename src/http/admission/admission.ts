@@ -7,7 +7,7 @@ import type { ServiceTable, ShowingCall, ShownKey } from "../../calls/service-ta
 import { rulesOf } from "../../contract/rules.ts";
 import { StoaError } from "../../errors.ts";
 import type { Overload } from "../../process/overload.ts";
-import type { RateLimiter } from "../../rate-limits/rate-limiter.ts";
+import type { RateLimiter } from "../../rate-limits/request-limits.ts";
 import { type ArrivedRequest, RequestContext } from "../requests/context.ts";
 import type { HttpResponse } from "../requests/http-messages.ts";
 import { isFault } from "../requests/outcome.ts";
@@ -77,12 +77,12 @@ export class Admission {
    */
   visit(context: RequestContext): Promise<undefined> | undefined {
     if (this.#overload.refusal !== undefined) throw this.#overload.refusal;
-    return this.#visit(context, this.#table.keys.shown(context.header("authorization")));
+    return this.#visit(context, this.#keyOf(context));
   }
 
   /** Finds out whether a request shows a good key. It spends nothing except for a wrong key, and refuses nothing. */
   async identify(context: RequestContext): Promise<undefined> {
-    const key = this.#table.keys.shown(context.header("authorization"));
+    const key = this.#keyOf(context);
     if (key === undefined) return undefined;
     const agent = this.#table.keys.agentOf(key) ?? (await this.#authentication.findAgent(context, key, undefined));
     context.notes.agent = agent;
@@ -102,7 +102,7 @@ export class Admission {
     if (limit !== undefined) context.limits.spendFrom(limit);
     if (access === Access.OPERATOR) return this.#authentication.admitOperator(context, rpc);
     if (isPublicWrite) checkSite(context);
-    const key = this.#table.keys.shown(context.header("authorization"));
+    const key = this.#keyOf(context);
     if (access !== Access.PUBLIC) return this.#authentication.admitAgent(context, rpc, key);
     const visit = this.#visit(context, key, rpc);
     return isRegistration ? this.#authentication.admitRegistration(context, visit) : visit;
@@ -123,12 +123,18 @@ export class Admission {
     const { access, limit, isPublicWrite, isRegistration } = rulesOf(rpc);
     if (limit !== undefined) context.limits.spendFrom(limit);
     if (access !== Access.PUBLIC) {
-      const key = this.#table.keys.shown(context.header("authorization"));
+      const key = this.#keyOf(context);
       return this.#authentication.admitVisitingAgent(context, rpc, key, idempotencyKey);
     }
     if (isPublicWrite) checkSite(context);
     if (isRegistration) await this.#authentication.admitRegistration(context, undefined);
     return undefined;
+  }
+
+  /** The API key that a request shows. */
+  #keyOf(context: RequestContext): ShownKey | undefined {
+    const authorization = context.header("authorization");
+    return authorization === null ? undefined : this.#table.keys.shown(authorization);
   }
 
   #visit(context: RequestContext, key: ShownKey | undefined, rpc?: DescMethod): Promise<undefined> | undefined {

@@ -69,3 +69,18 @@ export class Router {
 function unreachable(): never {
   throw new Error("The edge serves the requests of this route.");
 }
+
+/**
+ * Makes an address that the router accepts. The router refuses a path with broken percent-encoding before any route is
+ * known. The facade reads the original, and reports the fault in the field where it belongs.
+ */
+export function routable({ url = "/" }: { url?: string | undefined }): string {
+  if (!url.includes("%")) return url;
+  const [path = ""] = url.split("?", 1);
+  try {
+    decodeURI(path);
+    return url;
+  } catch {
+    return path.replaceAll("%", "%25") + url.slice(path.length);
+  }
+}

@@ -1,6 +1,5 @@
 import type { SharedForms } from "../../calls/shared-forms.ts";
 import type { RequestContext } from "../requests/context.ts";
-import { isOpen } from "../requests/exchange.ts";
 import { compressReply, minCompressed } from "./compression.ts";
 
 /** A reply that is complete before it is sent. */
@@ -36,7 +35,7 @@ export async function sendReply(
   }
   Object.assign(head, context.limits.fields());
   if (body !== undefined) head["content-length"] = String(lengthOf(body));
-  if (isOpen(context.response)) write(context, reply.status, head, body);
+  if (context.isOpen) write(context, reply.status, head, body);
 }
 
 function write(

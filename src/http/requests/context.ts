@@ -6,8 +6,8 @@ import {
   type Call,
   type CallOrigin,
   type ClientAddress,
-  createCall,
   type Outcome,
+  spanOf,
 } from "../../calls/call.ts";
 import { type Reply, replayedHeader } from "../../calls/unary-call.ts";
 import type { RequestLimits } from "../../rate-limits/request-limits.ts";
@@ -113,17 +113,27 @@ export class RequestContext implements CallOrigin {
     return (this.request.headers[name] as string | undefined) ?? null;
   }
 
-  /** Makes the call of an RPC that this request makes. @param caller as admission has found it out */
-  call(rpc: DescMethod, caller: Admitted["caller"]): Call {
-    const call = createCall(this, rpc, this.notes.agent, caller, this.request.headers);
-    this.notes.span = call.span;
-    return call;
+  /**
+   * Makes the call of an RPC that this request makes.
+   * @param caller as admission has found it out
+   * @param idempotencyKey by default that of the header
+   */
+  call(rpc: DescMethod, caller: Admitted["caller"], idempotencyKey = this.header("idempotency-key")): Call {
+    const span = spanOf(rpc, this.request.headers);
+    this.notes.span = span;
+    return { origin: this, agent: this.notes.agent, caller, idempotencyKey, span };
   }
 
   /** Notes what is known of a response besides its message. */
   noteReply({ headers, shared }: Reply): void {
     this.notes.isReplay = headers?.has(replayedHeader) === true;
     this.notes.isShared = shared?.isShared === true;
+  }
+
+  /** Whether the response can still be sent. Over HTTP/2, a stream may be closed before it is destroyed. */
+  get isOpen(): boolean {
+    const { stream, closed, destroyed } = this.response;
+    return stream === undefined ? !(closed || destroyed) : !(stream.closed || stream.destroyed);
   }
 
   addEventListener(_type: "abort", action: () => void): void {

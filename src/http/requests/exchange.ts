@@ -14,11 +14,6 @@ export function isClosed({ stream, closed, destroyed }: HttpResponse): boolean {
   return stream === undefined ? closed || destroyed : stream.destroyed;
 }
 
-/** Whether a response can still be sent. Over HTTP/2, a stream may be closed before it is destroyed. */
-export function isOpen({ stream, closed, destroyed }: HttpResponse): boolean {
-  return stream === undefined ? !(closed || destroyed) : !(stream.closed || stream.destroyed);
-}
-
 /** Resolves when the client has taken what was written to a response, or the response is closed. */
 export function untilTaken(response: HttpResponse): Promise<void> {
   if (isClosed(response)) return Promise.resolve();

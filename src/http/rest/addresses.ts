@@ -2,7 +2,6 @@ import type { Message } from "@bufbuild/protobuf";
 import { Checked } from "../../calls/checked.ts";
 import { type Binding, isTaggedRead } from "../../contract/bindings.ts";
 import type { Captured } from "../../contract/path-template.ts";
-import { RecentMap } from "../../rate-limits/recent-map.ts";
 import { type ReadRequest, splitTarget } from "../../transcoding/index.ts";
 
 /** What the address of a request says: its endpoint, the parts of the address and, once it has been read, its message. */
@@ -24,8 +23,8 @@ const maxLength = 512;
 /** The addresses of one route and method. The endpoints there differ in their verbs. */
 export class Addresses<Endpoint extends { readonly binding: Binding }> {
   readonly #endpoints: readonly Endpoint[];
-  /** The addresses of public reads that were last asked for. */
-  readonly #known = new RecentMap<string, Address<Endpoint>>(capacity);
+  /** Addresses of public reads that were asked for, the oldest first. */
+  readonly #known = new Map<string, Address<Endpoint>>();
 
   constructor(endpoints: readonly Endpoint[]) {
     this.#endpoints = endpoints;
@@ -40,13 +39,16 @@ export class Addresses<Endpoint extends { readonly binding: Binding }> {
   remember(url: string, address: Address<Endpoint>, { message, warnings }: ReadRequest): void {
     const { binding } = address.endpoint;
     if (url.length > maxLength || !isTaggedRead(binding)) return;
+    const [oldest] = this.#known.keys();
+    if (oldest !== undefined && this.#known.size >= capacity) this.#known.delete(oldest);
     this.#known.set(url, { ...address, read: { warnings, message: new Checked(binding.rpc.input, message) } });
   }
 
   #match(url: string): Address<Endpoint> | undefined {
     const { path, query } = splitTarget(url);
     for (const endpoint of this.#endpoints) {
-      const captured = endpoint.binding.path.match(path);
+      const { path: template } = endpoint.binding;
+      const captured = template.isFixed ? [] : template.match(path);
       if (captured !== undefined) return { endpoint, captured, query };
     }
     return undefined;

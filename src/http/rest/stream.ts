@@ -10,7 +10,7 @@ import type { Binding } from "../../contract/bindings.ts";
 import { responseOf } from "../../contract/responses.ts";
 import { encodeMessage } from "../../transcoding/index.ts";
 import type { RequestContext } from "../requests/context.ts";
-import { isClosed, isOpen, untilTaken } from "../requests/exchange.ts";
+import { isClosed, untilTaken } from "../requests/exchange.ts";
 import type { HttpResponse } from "../requests/http-messages.ts";
 
 /** How long the head waits for the first message or failure, in milliseconds. A failure in that time has its own status. */
@@ -168,7 +168,7 @@ class StreamReply {
     const { timer, resolve } = this.#opening;
     this.#opening = undefined;
     clearTimeout(timer);
-    if (isOpen(this.#response)) {
+    if (this.#context.isOpen) {
       this.#response.writeHead(200, {
         ...this.#fields,
         ...this.#context.limits.fields(),

@@ -1,15 +1,34 @@
+import type { Message } from "@bufbuild/protobuf";
 import type { CallInit } from "../../calls/call.ts";
 import type { Implementation, InterceptorsOf } from "../../calls/service-table.ts";
+import { SharedForms } from "../../calls/shared-forms.ts";
 import { createUnaryCall } from "../../calls/unary-call.ts";
 import { type Binding, isTaggedRead } from "../../contract/bindings.ts";
+import { responseOf } from "../../contract/responses.ts";
+import { createTextLength } from "../../contract/text-length.ts";
+import { encodeInParts, encodeMessage, largeLength } from "../../transcoding/index.ts";
 import { matchesEtag, weakTag } from "../replies/etag.ts";
 import type { HttpReply } from "../replies/reply.ts";
 import type { RequestContext } from "../requests/context.ts";
 import type { CheckedRead } from "./addresses.ts";
-import { createEncoder, endingWith } from "./encoding.ts";
 
 /** Makes a unary call of a binding, and its reply. @throws ConnectError */
 export type Answer = (context: RequestContext, read: CheckedRead, init: CallInit) => Promise<HttpReply>;
+
+const jsonType = "application/json; charset=utf-8";
+
+/** A response as it is sent. */
+interface Encoded {
+  readonly contentType: string;
+  readonly bytes: Buffer;
+}
+
+/** The same, and what is made of it once for all requests that share it. */
+interface SharedBody extends Encoded {
+  tag: string | undefined;
+  /** Its compressed forms. */
+  readonly forms: SharedForms | undefined;
+}
 
 /** @throws Error for an RPC without an implementation or one that REST cannot serve; the service then does not start */
 export function createAnswer(binding: Binding, implementation: Implementation, interceptors: InterceptorsOf): Answer {
@@ -21,21 +40,54 @@ export function createAnswer(binding: Binding, implementation: Implementation, i
     const response = await call(message, init);
     context.noteReply(response);
     const forms = response.shared?.forms;
-    const make = () => encode(response.message);
-    const encoded = forms === undefined ? make() : forms.get(encode, make);
-    const last = warnings.length === 0 ? undefined : encoded.lastWith(warnings);
+    const shared: SharedBody =
+      forms === undefined
+        ? { ...encode(response.message), tag: undefined, forms: undefined }
+        : forms.get(encode, () => ({ ...encode(response.message), tag: undefined, forms: new SharedForms() }));
+    const { contentType, bytes } = shared;
+    // Warnings are about one request alone. Responses that are not JSON have none.
+    const isWarned = warnings.length > 0 && contentType === jsonType;
+    const last = isWarned ? Buffer.from(`,"warnings":${JSON.stringify(warnings)}}`) : undefined;
     const fields: Record<string, string> = response.headers === undefined ? {} : Object.fromEntries(response.headers);
     if (isTagged && fields.etag === undefined && fields["cache-control"] === undefined) {
-      fields.etag = last === undefined ? encoded.tag : weakTag(`${encoded.tag}${last}`);
+      shared.tag ??= weakTag(bytes);
+      fields.etag = last === undefined ? shared.tag : weakTag(`${shared.tag}${last}`);
       fields["cache-control"] = "no-cache";
     }
     const known = context.request.headers["if-none-match"];
     if (fields.etag !== undefined && known !== undefined && matchesEtag(known, fields.etag)) {
       return { status: 304, fields };
     }
-    fields["content-type"] = encoded.contentType;
-    if (last === undefined) return { status, fields, body: encoded.bytes, forms: encoded.forms };
-    // The bytes with warnings are about one request alone.
-    return { status, fields, body: endingWith(encoded.bytes, last) };
+    fields["content-type"] = contentType;
+    if (last === undefined) return { status, fields, body: bytes, forms: shared.forms };
+    return { status, fields, body: endingWith(bytes, last) };
   };
+}
+
+/**
+ * How a binding's responses are encoded: JSON with `ok` first, or the bytes of a google.api.HttpBody as they are.
+ * @throws Error for a response that REST cannot send; the service then does not start
+ */
+function createEncoder(binding: Binding): (message: Message) => Encoded {
+  const { desc, select } = responseOf(binding);
+  if (desc.typeName === "google.api.HttpBody") {
+    return (message) => {
+      const { contentType, data } = select(message) as Message & { contentType: string; data: Uint8Array };
+      return { contentType: contentType || "application/octet-stream", bytes: Buffer.from(data) };
+    };
+  }
+  if (desc.fields.some(({ name }) => name === "warnings")) throw new Error(`${desc.typeName} may not have warnings.`);
+  const textLength = createTextLength(desc);
+  return (message) => {
+    const selected = select(message);
+    const members: Record<string, unknown> = { ok: true, ...encodeMessage(desc, selected) };
+    const isLarge = textLength !== undefined && textLength(selected) > largeLength;
+    return { contentType: jsonType, bytes: isLarge ? encodeInParts(members) : Buffer.from(JSON.stringify(members)) };
+  };
+}
+
+/** A body with `last` instead of its closing brace. A copy of up to 3 MB for each request would take too much memory. */
+function endingWith(body: Buffer, last: Buffer): Buffer | Buffer[] {
+  const begin = body.subarray(0, -1);
+  return body.length <= largeLength ? Buffer.concat([begin, last]) : [begin, last];
 }

@@ -5,7 +5,6 @@ import type { Reply, Shared } from "../../../calls/unary-call.ts";
 import { isLargeBody } from "../../requests/bodies.ts";
 import type { ArrivedBody } from "../../requests/body.ts";
 import type { RequestContext } from "../../requests/context.ts";
-import { isOpen } from "../../requests/exchange.ts";
 import type { HttpResponse } from "../../requests/http-messages.ts";
 import { type Compression, compressionNegotiate } from "../connect-protocol.ts";
 import type { Messages } from "../messages.ts";
@@ -121,7 +120,6 @@ export abstract class UnaryExchange {
 
   /** The response; undefined if it cannot be sent any more. */
   protected get open(): HttpResponse | undefined {
-    const { response } = this.context;
-    return isOpen(response) ? response : undefined;
+    return this.context.isOpen ? this.context.response : undefined;
   }
 }
