@@ -74,8 +74,6 @@ process.on("SIGINT", onSignal);
 process.on("SIGTERM", onSignal);
 // Promises that nobody awaits arrive here as well, with the origin unhandledRejection.
 process.on("uncaughtException", end);
-// Nothing is left to do. Node would free its own memory now, and waits without end for handles that it has lost.
-process.once("beforeExit", () => process.exit());
 try {
   const config = readConfig(process.env);
   const opened = openLog(config);

@@ -1,8 +1,9 @@
 // What every reply has in common, whatever serves it: header fields, one line in the log, and a count of its operation.
 import { once } from "node:events";
 import { connect } from "node:net";
-import { beforeAll, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { afterTest } from "../../support/after-test.ts";
+import { type FixtureServer, startFixtureServer } from "../../support/fixture-server.ts";
 import { type Service, startService } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
 import { exchangeBytes, exchangeHttp1, exchangeHttp2, openSession, type Reply } from "../recorded/exchange.ts";
@@ -145,9 +146,9 @@ async function lineOf(isOfAsk: (line: Record<string, unknown>) => boolean): Prom
 }
 
 const send = {
-  "HTTP/1.1": (ask: Parameters<typeof exchangeHttp1>[1]) => exchangeHttp1(service.url, ask),
-  "HTTP/2": async (ask: Parameters<typeof exchangeHttp1>[1]) => {
-    const session = openSession(service.url);
+  "HTTP/1.1": (url: string, ask: Parameters<typeof exchangeHttp1>[1]) => exchangeHttp1(url, ask),
+  "HTTP/2": async (url: string, ask: Parameters<typeof exchangeHttp1>[1]) => {
+    const session = openSession(url);
     try {
       return await exchangeHttp2(session, ask);
     } finally {
@@ -167,7 +168,7 @@ it.each(asked)("$what over $version", async ({ what, version, ask, status, code,
   const sent = [...headers, ["x-request-id", id], ["user-agent", "the-test"]] as const;
   const length =
     version === "HTTP/1.1" && body !== undefined ? ([["content-length", String(body.length)]] as const) : [];
-  const reply = (await send[version]({ method, target, headers: [...sent, ...length], body })) as Reply;
+  const reply = (await send[version](service.url, { method, target, headers: [...sent, ...length], body })) as Reply;
   expect(reply.status).toBe(status);
   expect(fieldsOf(reply)).toMatchObject({
     "x-request-id": id,
@@ -216,6 +217,61 @@ it("a connection over the limit", async () => {
   });
   const lines = log.filter(({ reqId }) => reqId === fields["x-request-id"]);
   expect(lines).toMatchObject([{ msg: "request", status: 429, code: "rate_limited", address: "127.0.0.1" }]);
+});
+
+const echo = "/fixture.v1.EchoService";
+const health = "/grpc.health.v1.Health/Watch";
+const refusals: [what: string, ask: Ask, status: number][] = [
+  ["a read", { target: "/v1/things/one" }, 503],
+  ["health", { target: "/healthz" }, 503],
+  ["an address with nothing", { target: "/nothing" }, 503],
+  [
+    "a unary call of gRPC",
+    { method: "POST", target: `${echo}/Get`, headers: type("application/grpc"), body: frame(one) },
+    200,
+  ],
+  [
+    "a unary call of Connect",
+    { method: "POST", target: `${echo}/Get`, headers: type("application/proto"), body: one },
+    503,
+  ],
+  [
+    "a stream of gRPC-Web",
+    { method: "POST", target: health, headers: type("application/grpc-web+proto"), body: frame(one) },
+    200,
+  ],
+  [
+    "a stream of Connect",
+    { method: "POST", target: health, headers: type("application/connect+proto"), body: frame(one) },
+    200,
+  ],
+];
+
+describe("a service that is stopping refuses", () => {
+  let stopping: FixtureServer;
+  beforeAll(async () => {
+    stopping = await startFixtureServer();
+    stopping.beginStop();
+  });
+
+  const asked = refusals.flatMap(([what, ask, status]) =>
+    (["HTTP/1.1", "HTTP/2"] as const).map((version) => ({ what, version, ask, status })),
+  );
+  it.each(asked)("$what over $version", async ({ what, version, ask, status }) => {
+    const { method = "GET", target, headers = [], body } = ask;
+    const id = `stop/${what}/${version}`.replaceAll(" ", "-");
+    const length: [string, string][] = version === "HTTP/1.1" && body ? [["content-length", String(body.length)]] : [];
+    const sent = [...headers, ...length, ["x-request-id", id]] as const;
+    const reply = (await send[version](stopping.url, { method, target, headers: sent, body })) as Reply;
+    expect(reply.status).toBe(status);
+    expect(fieldsOf(reply)).toMatchObject({ "x-request-id": id, date: expect.stringMatching(/ GMT$/) });
+    expect(`${JSON.stringify(reply.headers)} ${JSON.stringify(reply.trailers ?? [])} ${reply.body}`).toContain(
+      "The service is stopping.",
+    );
+    const lines = () => stopping.log.filter(({ reqId, msg }) => reqId === id && msg === "request");
+    await waitUntil("the line of the request", () => lines().length > 0);
+    expect(lines()).toMatchObject([{ method, status, code: "unavailable" }]);
+  });
 });
 
 it.each([
