@@ -11,26 +11,8 @@ import { fastTimers } from "./fast-timers.ts";
 
 import { expectStop, startToStop } from "./stopping.ts";
 
-/** A module that makes Node lose a handle: libuv does not reset a socket that is being shut down, but Node takes it for closed. */
-const loseHandle = `data:text/javascript,${encodeURIComponent(`
-  import { connect, createServer } from "node:net";
-  const server = createServer((socket) => {
-    socket.on("error", () => {});
-    socket.end("Good bye.");
-    socket.resetAndDestroy();
-    server.close();
-  });
-  server.listen(0, "127.0.0.1", () => connect(server.address().port, "127.0.0.1").on("error", () => {}).resume());`)}`;
-
 // The tests mostly wait, so they run concurrently.
 describe.concurrent("SIGTERM", () => {
-  it("ends a service of whose handles Node has lost one", async () => {
-    const db = await createTestDatabase();
-    const service = startToStop({ STOA_DATABASE_URL: urlOf(db.config), NODE_OPTIONS: `--import=${loseHandle}` });
-    await service.url();
-    await expectStop(service);
-  });
-
   it("ends a service with a silent database, running calls, a stream and a frozen client", async () => {
     const db = await createLinkedDatabase();
     const service = startToStop({
