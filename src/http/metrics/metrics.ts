@@ -1,8 +1,7 @@
-import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { withTimeout } from "../../timing/wait.ts";
 import type { RequestContext } from "../requests/context.ts";
 import { grpcOf } from "../requests/rpc-types.ts";
-import { RequestCounts } from "./request-counts.ts";
 
 /** A value that is read when the metrics are read. With a label: a value for each value of the label. `isCounter`: it only grows. */
 export type GaugeSource = Gauged<number> | (Gauged<ReadonlyMap<string, number>> & { label: string });
@@ -19,6 +18,9 @@ type GaugeValue = number | ReadonlyMap<string, number> | undefined;
 
 /** How long a gauge may take to be read, in milliseconds. */
 const readTimeoutMs = 1_000;
+
+/** The upper bounds of the histogram of durations, in seconds. */
+const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 let processRegistry: Registry | undefined;
 
@@ -41,31 +43,28 @@ export interface MetricsText {
 export class Metrics implements MetricsText {
   readonly contentType: string;
   readonly #registry = new Registry();
-  readonly #requests = new RequestCounts();
+  readonly #requests: Counter<"operation" | "protocol" | "code">;
+  readonly #durations: Histogram<"operation">;
   #replays = 0;
   #sharedReads = 0;
   #running: Promise<string> | undefined;
 
   constructor(gauges: readonly GaugeSource[]) {
     const registers = [this.#registry];
-    const requests = this.#requests;
     this.contentType = this.#registry.contentType;
-    new Counter({
+    this.#requests = new Counter({
       name: "stoa_requests_total",
       help: "Requests by operation, protocol and outcome: ok, a code of the Error shape, canceled or refused.",
       labelNames: ["operation", "protocol", "code"],
       registers,
-      collect() {
-        this.reset();
-        for (const { labels, count } of requests.counted()) this.inc(labels, count);
-      },
     });
-    const durations = requests.histogram(
-      "stoa_request_duration_seconds",
-      "Time from the request's head to the end of the reply, by operation; streams are left out.",
-    );
-    // The library takes every object that has a name and gives its values.
-    this.#registry.registerMetric(durations as unknown as Metric);
+    this.#durations = new Histogram({
+      name: "stoa_request_duration_seconds",
+      help: "Time from the request's head to the end of the reply, by operation; streams are left out.",
+      labelNames: ["operation"],
+      buckets,
+      registers,
+    });
     const counters: GaugeSource[] = [
       {
         name: "stoa_replays_total",
@@ -135,8 +134,10 @@ export class Metrics implements MetricsText {
         : (grpcOf(request.headers["content-type"]) ?? "connect");
     const isHttp = overRest || tool !== undefined;
     const code = outcome ?? (isHttp && response.statusCode < 400 ? "ok" : "refused");
-    const seconds = rpc.methodKind === "unary" ? (performance.now() - arrivedAt) / 1000 : undefined;
-    this.#requests.count(rpc.name, protocol, code, seconds);
+    this.#requests.inc({ operation: rpc.name, protocol, code });
+    if (rpc.methodKind === "unary") {
+      this.#durations.observe({ operation: rpc.name }, (performance.now() - arrivedAt) / 1000);
+    }
     if (isReplay) this.#replays += 1;
     if (isShared) this.#sharedReads += 1;
   }
