@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,6 +8,8 @@ import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { urlOf } from "../support/process.ts";
 import { askRest } from "../support/service.ts";
+import { startEnvironment, startFlags } from "../support/start-script.ts";
+import { statusMiB } from "../support/status.ts";
 import { waitUntil } from "../support/wait.ts";
 
 /** What every attack must leave true: see `Victim.during`. */
@@ -56,10 +58,10 @@ export async function startVictim(environment: Record<string, string> = {}): Pro
   const dataDir = mkdtempSync(join(tmpdir(), "stoa-victim-"));
   afterFile(() => rmSync(dataDir, { recursive: true, force: true }));
   const child = fork(fileURLToPath(new URL("../../src/main.ts", import.meta.url)), {
-    execArgv: [...startFlags(), `--import=${new URL("victim-watch.ts", import.meta.url)}`],
+    execArgv: [...startFlags, `--import=${new URL("victim-watch.ts", import.meta.url)}`],
     env: {
       PATH: process.env.PATH ?? "",
-      ...startEnvironment(),
+      ...startEnvironment,
       STOA_PORT: "0",
       STOA_METRICS_PORT: "none",
       STOA_DATA_DIR: dataDir,
@@ -177,26 +179,4 @@ function once<Message>(child: ChildProcess): Promise<Message> {
       resolve(message as Message);
     });
   });
-}
-
-/** The words of the script `start`. */
-function startWords(): string[] {
-  const { scripts } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
-  return (scripts.start as string).split(" ");
-}
-
-/** The flags of Node in the script `start`: the limits of memory above all. */
-function startFlags(): string[] {
-  return startWords().filter((word) => word.startsWith("--"));
-}
-
-/** How the script `start` sets the C library's allocator up. */
-function startEnvironment(): Record<string, string> {
-  return Object.fromEntries(startWords().flatMap((word) => (word.startsWith("MALLOC_") ? [word.split("=")] : [])));
-}
-
-/** A figure of /proc/PID/status, in MiB. */
-function statusMiB(pid: number, name: string): number {
-  const match = new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"));
-  return Number(match?.[1]) / 1024;
 }

@@ -17,6 +17,13 @@ const endWithParent = `data:text/javascript,${encodeURIComponent(`
   });
   process.channel.unref();`)}`;
 
+interface ProcessOptions {
+  maxFiles?: number;
+  program?: string;
+  flags?: readonly string[];
+  within?: readonly string[];
+}
+
 /** The service as a child process that tests can kill. It ends with this process at the latest. */
 export class ServiceProcess {
   readonly #child: ChildProcess;
@@ -28,16 +35,18 @@ export class ServiceProcess {
    * @param environment all its environment variables besides PATH. Without a port, it takes a free one
    * @param maxFiles how many files it may open
    * @param program its main module, which another version has elsewhere
+   * @param flags those of Node
+   * @param within a command that runs it, such as `nsenter`
    */
   constructor(
     environment: Record<string, string>,
-    { maxFiles, program = main }: { maxFiles?: number; program?: string } = {},
+    { maxFiles, program = main, flags = [], within = [] }: ProcessOptions = {},
   ) {
     const dataDir = mkdtempSync(join(tmpdir(), "stoa-test-data-"));
     const env = { ...nodeEnvironment, STOA_PORT: "0", STOA_DATA_DIR: dataDir, ...environment };
-    const args = ["--disable-warning=ExperimentalWarning", `--import=${endWithParent}`, program];
+    const args = ["--disable-warning=ExperimentalWarning", ...flags, `--import=${endWithParent}`, program];
     const limit = maxFiles === undefined ? "" : `ulimit -n ${maxFiles} && `;
-    const command = ["-c", `${limit}exec "$0" "$@"`, process.execPath, ...args];
+    const command = ["-c", `${limit}exec "$@"`, "sh", ...within, process.execPath, ...args];
     this.#child = spawn("/bin/sh", command, { env, stdio: ["ignore", "pipe", "pipe", "ipc"] });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.setEncoding("utf8").on("data", (text) => {
