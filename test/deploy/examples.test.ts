@@ -16,17 +16,19 @@ const stateful = kubernetes.find(({ kind }) => kind === "StatefulSet").spec.temp
 const [container] = stateful.containers;
 const compose = parse(read("compose.yaml"), { merge: true });
 const dockerfile = read("Dockerfile");
+/** What the examples for proxies read. They are no settings of the service. */
+const forProxies = ["STOA_SITE", "STOA_REPLICAS"];
 
 describe("the settings in", () => {
   it.each([
     ["Dockerfile", /\b(STOA_\w+)=/g],
     ["compose.yaml", /^ +(STOA_\w+):/gm],
-    ["compose.galera.yaml", /^ +(STOA_\w+):/gm],
+    ["deploy/galera/compose.yaml", /^ +(STOA_\w+):/gm],
     ["deploy/kubernetes/stoa.yaml", /name: (STOA_\w+)/g],
   ])("%s exist", (path, pattern) => {
     const names = [...read(path).matchAll(pattern)]
       .map(([, name]) => name as string)
-      .filter((name) => name !== "STOA_SITE");
+      .filter((name) => !forProxies.includes(name));
     expect(names).not.toEqual([]);
     const { warnings } = readConfig({ STOA_NOT_A_SETTING: "1" });
     expect(warnings.join()).toContain("STOA_NOT_A_SETTING");
@@ -73,22 +75,58 @@ describe("the image", () => {
   });
 });
 
-it("compose runs two replicas with a guard of their own, and opens only the proxy to the world", () => {
-  const replicas = [compose.services["stoa-1"], compose.services["stoa-2"]];
-  expect(new Set(replicas.map(({ volumes }) => volumes[0].split(":")[0])).size).toBe(2);
-  for (const replica of replicas) {
-    expect(replica).toMatchObject({ read_only: true, cap_drop: ["ALL"], stop_grace_period: "30s" });
-    expect(replica.volumes[0].split(":")[1]).toBe(/STOA_DATA_DIR=(\S+)/.exec(dockerfile)?.[1]);
-  }
-  const open = Object.entries(compose.services).filter(
-    ([, service]) => (service as { ports?: unknown }).ports !== undefined,
+describe("compose", () => {
+  const { stoa, caddy } = compose.services;
+
+  it("runs replicas that can be scaled, each with a volume of its own for its guard", () => {
+    expect(stoa).toMatchObject({ read_only: true, cap_drop: ["ALL"], deploy: { replicas: 2 } });
+    // A container with a name or a port of its own exists only once. A volume without a name is that of one container.
+    for (const name of ["container_name", "ports"]) expect(stoa).not.toHaveProperty(name);
+    expect(stoa.volumes).toEqual([/STOA_DATA_DIR=(\S+)/.exec(dockerfile)?.[1]]);
+    const { stopDelayMs, drainTimeoutMs } = readConfig({
+      STOA_STOP_DELAY_SECONDS: stoa.environment.STOA_STOP_DELAY_SECONDS,
+    });
+    expect(stopDelayMs).toBeGreaterThan(2_000);
+    expect(Number.parseInt(stoa.stop_grace_period, 10)).toBeGreaterThan((stopDelayMs + drainTimeoutMs) / 1000 + 10);
+  });
+
+  it("tells Caddy the names that four replicas have", () => {
+    const [, names = ""] = /^\$\{STOA_REPLICAS:-(.*)\}$/.exec(caddy.environment.STOA_REPLICAS) ?? [];
+    const [, port] = /STOA_PORT=(\d+)/.exec(dockerfile) ?? [];
+    expect(names.split(" ")).toEqual([1, 2, 3, 4].map((n) => `${compose.name}-stoa-${n}:${port}`));
+    for (const name of forProxies) {
+      expect(caddy.environment).toHaveProperty(name);
+      expect(read("deploy/caddy/Caddyfile")).toContain(`{$${name}:`);
+    }
+  });
+
+  it("opens only the proxy to the world, and mounts what exists", () => {
+    const services = Object.entries<{ ports?: unknown; volumes?: string[] }>(compose.services);
+    expect(services.filter(([, { ports }]) => ports !== undefined).map(([name]) => name)).toEqual(["caddy"]);
+    const galera = parse(read("deploy/galera/compose.yaml"), { merge: true });
+    const further = Object.values<{ volumes?: string[] }>(galera.services);
+    const volumes = [...services.map(([, service]) => service), ...further].flatMap((service) => service.volumes ?? []);
+    for (const volume of volumes.map((each) => each.split(":")[0] as string)) {
+      if (volume.startsWith("./")) expect(existsSync(new URL(volume, root)), volume).toBe(true);
+      else if (!volume.startsWith("/")) expect({ ...compose.volumes, ...galera.volumes }).toHaveProperty([volume]);
+    }
+    expect(Object.keys(galera.services)).toContain("stoa");
+  });
+});
+
+it("the pods of HAProxy run the example before the replicas that are ready", () => {
+  const [deployment, service] = parseAllDocuments(read("deploy/kubernetes/haproxy.yaml")).map((each) => each.toJS());
+  const [haproxy] = deployment.spec.template.spec.containers;
+  expect(service.spec.selector).toEqual(deployment.spec.template.metadata.labels);
+  const [{ name, value }] = haproxy.env;
+  expect(read("deploy/haproxy/haproxy.cfg")).toContain(`"\${${name}}"`);
+  const replicas = kubernetes.find(({ kind, spec }) => kind === "Service" && spec.clusterIP === "None");
+  expect(value).toBe(`${replicas.metadata.name}:${replicas.spec.ports[0].port}`);
+  expect(replicas.spec.selector).toEqual(
+    kubernetes.find(({ kind }) => kind === "StatefulSet").spec.template.metadata.labels,
   );
-  expect(open.map(([name]) => name)).toEqual(["caddy"]);
-  const named = Object.values(compose.services).flatMap((service) => (service as { volumes?: string[] }).volumes ?? []);
-  const volumes = named.map((volume) => volume.split(":")[0] as string);
-  for (const volume of volumes) {
-    if (volume.startsWith("./")) expect(existsSync(new URL(volume, root)), volume).toBe(true);
-    else expect(compose.volumes).toHaveProperty([volume]);
+  for (const { mountPath } of haproxy.volumeMounts.slice(1)) {
+    expect(read("deploy/haproxy/haproxy.cfg")).toContain(mountPath);
   }
 });
 
@@ -145,7 +183,7 @@ describe("the database is checked every day by", () => {
     expect(fsck.entrypoint.join(" ")).toMatch(
       new RegExp(`^/bin/sh -c while .* node ${program} fsck; sleep 86400; done$`),
     );
-    expect(fsck.environment).toEqual(compose.services["stoa-1"].environment);
+    expect(fsck.environment).toEqual(compose.services.stoa.environment);
   });
 });
 

@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     root: fileURLToPath(new URL("../..", import.meta.url)),
     include: ["test/deploy/*.long.ts"],
-    globalSetup: ["test/support/run-environment.ts", "test/support/database-server.ts"],
+    globalSetup: ["test/deploy/priority.ts", "test/support/run-environment.ts", "test/support/database-server.ts"],
     setupFiles: ["test/support/end-file.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,

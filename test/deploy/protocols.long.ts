@@ -1,5 +1,5 @@
-// npm run test:proxies: the examples of deploy/ for Caddy, nginx and HAProxy, run before two replicas. It needs these programs.
-import { request } from "node:https";
+// npm run test:proxies: every protocol through the examples of deploy/ for Caddy, nginx and HAProxy, before two replicas.
+import { Agent, request } from "node:https";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
@@ -10,9 +10,11 @@ import { GetPostRequestSchema, GetPostResponseSchema, PostService } from "../../
 import { afterFile } from "../support/after-file.ts";
 import { type Service, startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
-import { ask, proxies, startProxy } from "./proxy.ts";
+import { type Asked, ask } from "./client.ts";
+import { examples, proxyNames } from "./examples.ts";
+import { startProxy } from "./proxy.ts";
 
-describe.each(Object.keys(proxies))("%s", (name) => {
+describe.each(proxyNames)("%s", (name) => {
   let replicas: Service[];
   let site: { port: number; ca: string };
   let agent: { name: string; key: string };
@@ -26,6 +28,7 @@ describe.each(Object.keys(proxies))("%s", (name) => {
       name,
       replicas.map(({ url }) => new URL(url).host),
     );
+    await waitUntil("the proxy to answer", async () => (await ask(site, "/readyz")).status === 200);
     agent = await first.register();
     postId = (await first.rest("posts", { key: agent.key, body: { title: "behind a proxy" } })).body.post.id;
   });
@@ -40,6 +43,42 @@ describe.each(Object.keys(proxies))("%s", (name) => {
     const lines = replicas.flatMap(({ log }) => log);
     await waitUntil("its line", () => lines.some(({ path }) => path === "/api/v1/posts/999999"));
     expect(lines.find(({ path }) => path === "/api/v1/posts/999999")).toMatchObject({ address: "127.0.0.7" });
+  });
+
+  it("gives each request an id, or keeps that of the client", async () => {
+    const lines = () => replicas.flatMap(({ log }) => log.map(({ reqId }) => reqId));
+    const given = await ask(site, "/api/v1/feed");
+    const own = await ask(site, "/api/v1/feed", { headers: { "x-request-id": "of-the-client" } });
+    expect(own.headers["x-request-id"]).toBe("of-the-client");
+    await waitUntil(
+      "their lines",
+      () => lines().includes(given.headers["x-request-id"]) && lines().includes("of-the-client"),
+    );
+  });
+
+  it("believes nothing that a client says about its address", async () => {
+    const headers = { "x-forwarded-for": "192.0.2.1", "x-request-id": "of-a-liar" };
+    await ask(site, "/api/v1/feed", { headers, localAddress: "127.0.0.8" });
+    const line = () => replicas.flatMap(({ log }) => log).find(({ reqId }) => reqId === "of-a-liar");
+    await waitUntil("its line", () => line() !== undefined);
+    expect(line()).toMatchObject({ address: "127.0.0.8" });
+  });
+
+  it("refuses a body of more than 1 MiB itself, in the shape of an error", async () => {
+    const refused = await ask(site, "/api/v1/posts", { key: agent.key, body: { body: "x".repeat(1_100_000) } });
+    expect(refused.status, refused.text).toBe(413);
+    expect(refused.headers["content-type"]).toMatch(/^application\/json/);
+    expect(JSON.parse(refused.text)).toMatchObject({ ok: false, error: "too_large" });
+  });
+
+  it("passes on the methods that it does not repeat", async () => {
+    const created = await ask(site, "/api/v1/posts", { key: agent.key, body: { title: "to be removed" } });
+    const path = `/api/v1/posts/${JSON.parse(created.text).post.id}`;
+    const edited = await ask(site, path, { method: "PATCH", key: agent.key, body: { body: "edited" } });
+    expect(edited.status, edited.text).toBe(200);
+    const removed = await ask(site, path, { method: "DELETE", key: agent.key });
+    expect(removed.status, removed.text).toBe(200);
+    expect((await ask(site, path, { method: "HEAD" })).status).toBe(200);
   });
 
   it("keeps errors as they are, also of bodies that are too large", async () => {
@@ -127,18 +166,34 @@ describe.each(Object.keys(proxies))("%s", (name) => {
     await waitUntil("the end of the stream at the replica", () => replicas.some(isOver));
   });
 
-  it("goes on when a replica stops: no call fails", async () => {
-    const stopping = (replicas[1] as Service).app.close();
-    const bodies = [];
-    for (let i = 0; i < 60; i++) {
-      bodies.push(await ask(site, "/api/v1/posts", { key: agent.key, body: { title: `number ${i}` } }));
-      bodies.push(await ask(site, `/api/v1/posts/${postId}`));
-    }
-    await stopping;
-    expect(bodies.filter(({ status }) => status >= 300)).toEqual([]);
-    const titles = await (replicas[0] as Service).db.rows<{ title: string }>(
-      "SELECT title FROM posts WHERE title LIKE 'number %' ORDER BY id",
-    );
-    expect(titles.map(({ title }) => title)).toEqual(Array.from({ length: 60 }, (_, i) => `number ${i}`));
+  if (examples[name].limitsRequests) {
+    it("turns an address away that sends too many requests, and no other", async () => {
+      const limited = await untilRefused(site, "127.0.0.9");
+      expect(limited.headers).toMatchObject({ "content-type": "application/json", "retry-after": "3" });
+      expect(JSON.parse(limited.text)).toMatchObject({ ok: false, error: "rate_limited", retry_after_seconds: 3 });
+      expect((await ask(site, "/healthz", { localAddress: "127.0.0.10" })).status).toBe(200);
+    });
+  }
+
+  it("says in the shape of an error that no replica is there", async () => {
+    await Promise.all(replicas.map(({ app }) => app.close()));
+    const { status, headers, text } = await ask(site, "/api/v1/feed", { localAddress: "127.0.0.11" });
+    expect([status, headers["retry-after"]]).toEqual([503, "1"]);
+    expect(headers["content-type"]).toBe("application/json");
+    expect(JSON.parse(text)).toMatchObject({ ok: false, error: "unavailable", retry_after_seconds: 1 });
   });
 });
+
+/** Sends requests from an address until one is refused with 429. */
+async function untilRefused(site: { port: number; ca: string }, localAddress: string): Promise<Asked> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 16 });
+  afterFile(() => agent.destroy());
+  for (let sent = 0; sent < 4_000; sent += 100) {
+    const replies = await Promise.all(
+      Array.from({ length: 100 }, () => ask(site, "/healthz", { agent, localAddress })),
+    );
+    const refused = replies.find(({ status }) => status === 429);
+    if (refused !== undefined) return refused;
+  }
+  throw new Error("4,000 requests of one address were answered");
+}
