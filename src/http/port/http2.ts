@@ -12,12 +12,10 @@ export const MAX_WIDE = 32;
 export const WIDE = 128;
 export const NARROW = 16;
 
-/** The settings of an HTTP/2 server. */
-export const http2Settings: http2.ServerOptions = {
-  // Resetting requests at once makes work that no other limit counts. Clients do cancel calls: bursts, and 50 a second.
-  streamResetBurst: 500,
-  streamResetRate: 50,
-};
+/** Resetting requests at once makes work that no other limit counts. Clients do cancel calls: bursts, and 50 a second. */
+export const clientResets: http2.ServerOptions = { streamResetBurst: 500, streamResetRate: 50 };
+/** A proxy passes on over one connection what many clients cancel. */
+export const proxyResets: http2.ServerOptions = { streamResetBurst: 5_000, streamResetRate: 5_000 };
 
 /** The response to an HTTP/2 request. */
 export class Http2Response extends http2.Http2ServerResponse {

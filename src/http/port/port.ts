@@ -10,7 +10,7 @@ import { TurnScheduler } from "../../timing/turn-scheduler.ts";
 import type { Connection, Handler, SharedByConnections } from "./connection.ts";
 import { ConnectionCaps, type ConnectionLimits } from "./connection-caps.ts";
 import { connectionOf, Http1Connection, Http1Response } from "./http1.ts";
-import { Http2Connection, Http2Response, http2Settings, MAX_WIDE, NARROW, WIDE } from "./http2.ts";
+import { clientResets, Http2Connection, Http2Response, MAX_WIDE, NARROW, proxyResets, WIDE } from "./http2.ts";
 import { MemoryBudget } from "./memory-budget.ts";
 import { plainReply, type Refuse, rawReply, refuseFields } from "./refusals.ts";
 import { sniff } from "./sniff.ts";
@@ -58,7 +58,7 @@ export class Port {
   #handlers: PortHandlers;
   readonly #listener: net.Server;
   readonly #http1: http.Server;
-  readonly #http2: { wide: http2.Http2Server; narrow: http2.Http2Server };
+  readonly #http2: { wide: http2.Http2Server; narrow: http2.Http2Server; proxied: http2.Http2Server };
   readonly #shared: SharedByConnections;
   /** The TCP sockets of all connections, and what is known of those that have shown their protocol. */
   readonly #connections = new Map<net.Socket, Connection | undefined>();
@@ -81,7 +81,11 @@ export class Port {
     };
     this.#caps = new ConnectionCaps(options.connections, (socket) => this.#connections.get(socket)?.isIdle ?? true);
     this.#http1 = this.#createHttp1Server();
-    this.#http2 = { wide: this.#createHttp2Server(WIDE), narrow: this.#createHttp2Server(NARROW) };
+    this.#http2 = {
+      wide: this.#createHttp2Server(WIDE, clientResets),
+      narrow: this.#createHttp2Server(NARROW, clientResets),
+      proxied: this.#createHttp2Server(WIDE, proxyResets),
+    };
     this.#listener = this.#createListener();
     const { headersTimeoutMs, requestTimeoutMs, idleTimeoutMs, sendTimeoutMs = CHECK_MS } = options;
     const shortest = Math.min(headersTimeoutMs, requestTimeoutMs, idleTimeoutMs, sendTimeoutMs);
@@ -163,8 +167,8 @@ export class Port {
     return server;
   }
 
-  #createHttp2Server(maxConcurrentStreams: number): http2.Http2Server {
-    const settings = { ...http2Settings, settings: { maxConcurrentStreams }, Http2ServerResponse: Http2Response };
+  #createHttp2Server(maxConcurrentStreams: number, resets: http2.ServerOptions): http2.Http2Server {
+    const settings = { ...resets, settings: { maxConcurrentStreams }, Http2ServerResponse: Http2Response };
     const onRequest = (request: http2.Http2ServerRequest, response: Http2Response) => {
       const { session } = request.stream;
       if (session !== undefined) this.#bySession.get(session)?.take(request, response);
@@ -237,7 +241,9 @@ export class Port {
     // The session would outlive a peer that has left.
     socket.allowHalfOpen = false;
     const sessions: http2.ServerHttp2Session[] = [];
-    const server = this.connections.http2 < MAX_WIDE ? this.#http2.wide : this.#http2.narrow;
+    const { wide, narrow, proxied } = this.#http2;
+    const isProxy = this.#options.connections?.isProxy(transport.remoteAddress ?? "") === true;
+    const server = isProxy ? proxied : this.connections.http2 < MAX_WIDE ? wide : narrow;
     server.once("session", (session) => sessions.push(session)); // emitted before `emit` returns
     server.emit("connection", socket);
     const [session] = sessions;
