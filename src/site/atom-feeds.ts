@@ -9,8 +9,8 @@ import { type AtomEntry, atomFeed, atomHeaders } from "./atom.ts";
 import { escapeText, type Html, raw } from "./html.ts";
 import type { PageContext } from "./page-context.ts";
 import { pathSegment } from "./page-url.ts";
-import { textReply } from "./send-text.ts";
 import { toMs, visibleTitle } from "./text.ts";
+import { textReply } from "./text-reply.ts";
 
 /** What an entry shows, before its body is HTML. */
 type Draft = Omit<AtomEntry, "content"> & { body: string };

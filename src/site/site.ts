@@ -10,8 +10,7 @@ import type { RequestContext } from "../http/requests/context.ts";
 import { Assets } from "./assets.ts";
 import { layout, type Page } from "./layout.ts";
 import { addPages } from "./pages.ts";
-import { EncodedText, textReply } from "./send-text.ts";
-import { sharedPage } from "./shared-page.ts";
+import { EncodedText, sharedPage, textReply } from "./text-reply.ts";
 import { errorView } from "./views/error.ts";
 
 export interface SiteOptions {

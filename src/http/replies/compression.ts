@@ -2,7 +2,9 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { SharedForms } from "../../calls/shared-forms.ts";
 import type { RequestContext } from "../requests/context.ts";
-import { chooseEncoding } from "./accept.ts";
+
+/** The encodings in which replies are sent. */
+export type Encoding = "br" | "gzip" | "identity";
 
 /** Shorter replies are not compressed, in bytes. */
 export const minCompressed = 1024;
@@ -42,4 +44,18 @@ export function compressReply(
     bytes: await compress[encoding](body),
   });
   return forms?.get(encoding, make) ?? make();
+}
+
+/**
+ * The best of our encodings that a client accepts (RFC 9110, section 12.5.3); every client is taken to accept `identity`. An
+ * old name of `gzip` is `x-gzip` (section 8.4.1.3).
+ * @fastify/accept-negotiator is not used: it would send brotli to a client that accepts `br;q=0, *`.
+ */
+export function chooseEncoding(accepted: string | undefined): Encoding {
+  const taken = new Map<string, boolean>();
+  for (const each of (accepted ?? "").toLowerCase().split(",")) {
+    const [coding = "", ...parameters] = each.split(";").map((part) => part.trim());
+    taken.set(coding === "x-gzip" ? "gzip" : coding, !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter)));
+  }
+  return (["br", "gzip"] as const).find((coding) => taken.get(coding) ?? taken.get("*") ?? false) ?? "identity";
 }

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { RequestContext } from "../requests/context.ts";
-import { chooseEncoding, type Encoding } from "./accept.ts";
+import { chooseEncoding, type Encoding } from "./compression.ts";
 import { matchesEtag } from "./etag.ts";
 import type { HttpReply } from "./reply.ts";
 

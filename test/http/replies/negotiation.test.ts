@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { chooseEncoding, prefersHtml } from "../../../src/http/replies/accept.ts";
+import { prefersHtml } from "../../../src/http/replies/accept.ts";
+import { chooseEncoding } from "../../../src/http/replies/compression.ts";
 
 describe("the encoding of a reply", () => {
   it.each([
