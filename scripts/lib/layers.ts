@@ -40,20 +40,20 @@ export const layers: Record<string, string> = {
   services: "errors gen receipt rate-limits markdown contract board ledger calls idempotency connect protobuf",
   // The health and reflection services of gRPC, outside the contract.
   "grpc-services": "errors gen rate-limits timing calls connect protobuf",
+  metrics: "errors config timing calls fastify",
   // The network.
   "http/requests": `${ofRequests} tracing http/port`,
   "http/admission": `${ofRequests} process http/requests`,
-  "http/metrics": `${ofRequests} config http/admission http/requests`,
   // The port knows no application.
   "http/port": "timing",
   "http/replies": `${ofRequests} http/requests`,
   "http/errors": `${ofRequests} http/requests http/replies`,
   "http/streams": `${ofRequests} process http/admission http/requests`,
-  "http/edge": `${ofRequests} config http/port http/admission http/metrics http/requests http/errors http/replies`,
-  "http/health": `${ofRequests} http/admission http/metrics http/edge http/requests http/replies`,
+  "http/edge": `${ofRequests} config http/port metrics http/admission http/requests http/errors http/replies`,
+  "http/health": `${ofRequests} metrics http/admission http/edge http/requests http/replies`,
   "http/rest": `${ofRequests} transcoding http/admission http/edge http/errors http/requests http/replies http/streams`,
   "http/rpc": `${ofRequests} http/admission http/edge http/errors http/requests http/replies http/streams`,
-  http: `${ofRequests} process config http/*`,
+  http: `${ofRequests} process config metrics http/*`,
   site: `${ofRequests} markdown transcoding http/edge http/replies http/requests`,
   "api-docs": `${ofRequests} transcoding http/edge http/errors http/replies http/requests`,
   mcp: `${ofRequests} transcoding http/admission http/edge http/replies http/requests api-docs mcp-sdk`,
@@ -63,7 +63,7 @@ export const layers: Record<string, string> = {
   cli: "client receipt",
   // The composition of all layers, and the operator's commands.
   operator: "errors process config receipt store private-database board ledger cli timing",
-  app: "errors timing tracing otel warnings process config rate-limits store private-database board ledger calls idempotency services grpc-services http http/* site api-docs mcp fastify",
+  app: "errors timing tracing otel warnings process config rate-limits store private-database board ledger calls idempotency services grpc-services metrics http http/* site api-docs mcp fastify",
   main: "config app",
 };
 

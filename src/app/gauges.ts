@@ -1,5 +1,5 @@
-import type { GaugeSource } from "../http/metrics/metrics.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import type { GaugeSource } from "../metrics/metrics.ts";
 import type { Database } from "../store/database/database.ts";
 import type { FreeSpace } from "../store/database/free-space.ts";
 import type { Warnings } from "../warnings.ts";

@@ -1,4 +1,4 @@
-import type { GaugeSource } from "../http/metrics/metrics.ts";
+import type { GaugeSource } from "../metrics/metrics.ts";
 import type { Queryable } from "../store/database/queryable.ts";
 import { type FsckRun, readLastFsck } from "../store/tables/last-fsck.ts";
 

@@ -1,9 +1,9 @@
 import type { Config } from "../config/config.ts";
 import { ClientAddresses, countedAddress } from "../http/admission/client-address.ts";
 import { RequestLog } from "../http/edge/request-log.ts";
-import { MetricsListener } from "../http/metrics/listener.ts";
 import { Port, type PortOptions } from "../http/port/port.ts";
 import { serveStarting } from "../http/starting.ts";
+import { MetricsListener } from "../metrics/listener.ts";
 import type { Overrides } from "./overrides.ts";
 import type { Startup } from "./startup.ts";
 

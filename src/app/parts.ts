@@ -1,6 +1,6 @@
 import { Board } from "../board/board.ts";
-import type { GaugeSource } from "../http/metrics/metrics.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import type { GaugeSource } from "../metrics/metrics.ts";
 import { startBackgroundWork } from "./background.ts";
 import { type ServiceTimes, startClock } from "./clock.ts";
 import { openDatabase, type ServiceDatabase } from "./database.ts";

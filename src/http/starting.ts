@@ -10,7 +10,7 @@ import { errorReply, toldFailure } from "./errors/failures.ts";
 import type { PortHandlers } from "./port/port.ts";
 import type { HttpReply } from "./replies/reply.ts";
 import { RequestContext } from "./requests/context.ts";
-import { isRpcRequest } from "./requests/rpc-types.ts";
+import { isRpcRequest } from "./requests/head.ts";
 import { refusalOf } from "./rpc/refusal.ts";
 
 export interface StartingOptions {
@@ -57,7 +57,7 @@ export function serveStarting({ addresses, log, ...options }: StartingOptions): 
     end() {},
     countUnparsable() {},
   };
-  const edge = new Edge({ ...options, admission, metrics: { observe() {} }, pages: undefined });
+  const edge = new Edge({ ...options, admission, metrics: { count() {} }, pages: undefined });
   return {
     handle: (request, response) => edge.serve({ request, response, url: request.url as string, route }),
     refuse: edge.refuse,

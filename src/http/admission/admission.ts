@@ -2,15 +2,14 @@ import { constants } from "node:http2";
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { FastifyBaseLogger } from "fastify";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
-import type { Admitted } from "../../calls/call.ts";
+import type { Admitted, Outcome } from "../../calls/call.ts";
 import type { ServiceTable, ShowingCall, ShownKey } from "../../calls/service-table.ts";
 import { rulesOf } from "../../contract/rules.ts";
-import { StoaError } from "../../errors.ts";
+import { errorStatus, StoaError } from "../../errors.ts";
 import type { Overload } from "../../process/overload.ts";
 import type { RateLimiter } from "../../rate-limits/request-limits.ts";
 import { type ArrivedRequest, RequestContext } from "../requests/context.ts";
 import type { HttpResponse } from "../requests/http-messages.ts";
-import { isFault } from "../requests/outcome.ts";
 import { Authentication } from "./authentication.ts";
 import type { ClientAddresses } from "./client-address.ts";
 
@@ -186,4 +185,10 @@ function isFaulty({ statusCode, stream, writableFinished }: HttpResponse, isRpc:
   const isReset = stream !== undefined && stream.rstCode !== constants.NGHTTP2_NO_ERROR;
   if (!writableFinished || isReset || statusCode === 429 || statusCode === 503) return false;
   return isRpc || (statusCode >= 400 && statusCode < 500);
+}
+
+/** Whether the caller is at fault for an outcome. A call that comes too soon is not a fault. */
+function isFault(outcome: Outcome): boolean {
+  if (outcome === "ok" || outcome === "canceled") return false;
+  return outcome === "refused" || (errorStatus[outcome] < 500 && outcome !== "rate_limited");
 }

@@ -1,19 +1,19 @@
 import { errorHeaders, toErrorBody } from "../../calls/error-mapping.ts";
+import type { CountedRequest, Metrics } from "../../metrics/metrics.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { ErrorPages } from "../errors/error-pages.ts";
 import { connectionFailure, errorReply, toldFailure } from "../errors/failures.ts";
-import type { Metrics } from "../metrics/metrics.ts";
 import type { Refuse } from "../port/refusals.ts";
 import { type HttpReply, sendReply } from "../replies/reply.ts";
 import type { RequestContext } from "../requests/context.ts";
-import { hasGoodHost, noGoodHost, requestIdOf } from "../requests/head.ts";
+import { grpcOf, hasGoodHost, noGoodHost, requestIdOf } from "../requests/head.ts";
 import type { HttpRequest, HttpResponse } from "../requests/http-messages.ts";
 import { bytesOf, type RequestLog, sentBytes } from "./request-log.ts";
 import type { ServedRoute } from "./route.ts";
 
 export interface EdgeOptions {
   admission: Pick<Admission, "begin" | "visit" | "end" | "countUnparsable">;
-  metrics: Pick<Metrics, "observe">;
+  metrics: Pick<Metrics, "count">;
   requestLog: RequestLog;
   /** Aborts when the service begins to stop: new requests are refused. */
   shutdown: AbortSignal;
@@ -110,7 +110,20 @@ export class Edge {
   #end(context: RequestContext, isSent: boolean, bytes: number | undefined): void {
     const { admission, metrics, requestLog } = this.#options;
     admission.end(context);
-    metrics.observe(context);
+    const counted = countedOf(context);
+    if (counted !== undefined) metrics.count(counted);
     if (requestLog.isWritten) requestLog.ended(context, isSent, bytes);
   }
+}
+
+/** What is counted of a request that is over; undefined for health, metrics, pages and unknown addresses. */
+function countedOf({ route, request, response, notes, arrivedAt }: RequestContext): CountedRequest | undefined {
+  const { tool, outcome, isReplay = false, isShared = false } = notes;
+  const rpc = route.rpc ?? tool;
+  if (rpc === undefined) return undefined;
+  const ofHttp = tool !== undefined ? "mcp" : route.limits === "rest" ? "rest" : undefined;
+  const protocol = ofHttp ?? grpcOf(request.headers["content-type"]) ?? "connect";
+  const code = outcome ?? (ofHttp !== undefined && response.statusCode < 400 ? "ok" : "refused");
+  const seconds = rpc.methodKind === "unary" ? (performance.now() - arrivedAt) / 1000 : undefined;
+  return { operation: rpc.name, protocol, code, seconds, isReplay, isShared };
 }

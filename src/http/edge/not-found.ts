@@ -1,7 +1,7 @@
 import { nothingHere, type RouteMethods } from "../errors/methods.ts";
 import type { HttpReply } from "../replies/reply.ts";
 import type { RequestContext } from "../requests/context.ts";
-import { grpcOf, isRpcRequest } from "../requests/rpc-types.ts";
+import { grpcOf, isRpcRequest } from "../requests/head.ts";
 import type { Answer, ServedRoute } from "./route.ts";
 
 const unimplemented = "There is no such RPC.";

@@ -1,8 +1,8 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { StoaError } from "../../errors.ts";
+import type { MetricsText } from "../../metrics/metrics.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { Router } from "../edge/router.ts";
-import type { MetricsText } from "../metrics/metrics.ts";
 import type { HttpReply } from "../replies/reply.ts";
 import type { RequestContext } from "../requests/context.ts";
 

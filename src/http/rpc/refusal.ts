@@ -1,6 +1,6 @@
 import type { ConnectError } from "@connectrpc/connect";
 import type { HttpReply } from "../replies/reply.ts";
-import { grpcOf } from "../requests/rpc-types.ts";
+import { grpcOf } from "../requests/head.ts";
 import { connect, grpc } from "./connect-protocol.ts";
 import { respell } from "./status-message.ts";
 import { enclose } from "./unary/envelopes.ts";

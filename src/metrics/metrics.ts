@@ -1,7 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { withTimeout } from "../../timing/wait.ts";
-import type { RequestContext } from "../requests/context.ts";
-import { grpcOf } from "../requests/rpc-types.ts";
+import type { Outcome } from "../calls/call.ts";
+import { withTimeout } from "../timing/wait.ts";
 
 /** A value that is read when the metrics are read. With a label: a value for each value of the label. `isCounter`: it only grows. */
 export type GaugeSource = Gauged<number> | (Gauged<ReadonlyMap<string, number>> & { label: string });
@@ -31,6 +30,20 @@ function processMetrics(): Registry {
     collectDefaultMetrics({ register: processRegistry });
   }
   return processRegistry;
+}
+
+/** What is counted of a request. */
+export interface CountedRequest {
+  /** The name of its RPC. */
+  operation: string;
+  protocol: "rest" | "mcp" | "connect" | "grpc" | "grpc-web";
+  code: Outcome;
+  /** How long it took; undefined for a stream. */
+  seconds: number | undefined;
+  /** Whether an earlier request with the same idempotency key had stored the response. */
+  isReplay: boolean;
+  /** Whether the response was made for another request that asked for the same. */
+  isShared: boolean;
 }
 
 /** Metrics in the text format of Prometheus. */
@@ -119,25 +132,10 @@ export class Metrics implements MetricsText {
     }
   }
 
-  /** Counts a request that is over. */
-  observe(context: RequestContext): void {
-    const { route, request, response, arrivedAt } = context;
-    const { tool, outcome, isReplay, isShared } = context.notes;
-    const rpc = route.rpc ?? tool;
-    // Health, metrics, pages and unknown addresses.
-    if (rpc === undefined) return;
-    const overRest = route.limits === "rest";
-    const protocol = overRest
-      ? "rest"
-      : tool !== undefined
-        ? "mcp"
-        : (grpcOf(request.headers["content-type"]) ?? "connect");
-    const isHttp = overRest || tool !== undefined;
-    const code = outcome ?? (isHttp && response.statusCode < 400 ? "ok" : "refused");
-    this.#requests.inc({ operation: rpc.name, protocol, code });
-    if (rpc.methodKind === "unary") {
-      this.#durations.observe({ operation: rpc.name }, (performance.now() - arrivedAt) / 1000);
-    }
+  /** Counts a request of an RPC that is over. */
+  count({ operation, protocol, code, seconds, isReplay, isShared }: CountedRequest): void {
+    this.#requests.inc({ operation, protocol, code });
+    if (seconds !== undefined) this.#durations.observe({ operation }, seconds);
     if (isReplay) this.#replays += 1;
     if (isShared) this.#sharedReads += 1;
   }

@@ -1,17 +1,10 @@
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { beforeAll, describe, expect, it } from "vitest";
-import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
-import {
-  fill,
-  type LedgerUnderTest,
-  ledgerClient,
-  startLedger,
-  TestClock,
-  unlockReceipts,
-} from "../../ledger/support.ts";
-import { startLimited } from "../../support/limited.ts";
-import { waitUntil } from "../../support/wait.ts";
+import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { fill, type LedgerUnderTest, ledgerClient, startLedger, TestClock, unlockReceipts } from "../ledger/support.ts";
+import { startLimited } from "../support/limited.ts";
+import { waitUntil } from "../support/wait.ts";
 
 const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
 let service: LedgerUnderTest;

@@ -1,9 +1,9 @@
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import type { FastifyBaseLogger } from "fastify";
-import { toErrorBody } from "../../calls/error-mapping.ts";
-import type { MetricsConfig } from "../../config/config.ts";
-import { errorStatus, notFound, StoaError } from "../../errors.ts";
+import { toErrorBody } from "../calls/error-mapping.ts";
+import type { MetricsConfig } from "../config/config.ts";
+import { errorStatus, notFound, StoaError } from "../errors.ts";
 import type { MetricsText } from "./metrics.ts";
 
 /** Few clients ask, and a reply has some 20 KB. Slow clients are cut, and further ones wait. Times are in milliseconds. */
