@@ -1,10 +1,11 @@
 import type { DatabaseConfig } from "../config/config.ts";
+import { StoaError } from "../errors.ts";
+import { FreeSpace } from "../private-database/free-space.ts";
 import { type PrivateDatabase, startPrivateDatabase } from "../private-database/private-database.ts";
 import { Database } from "../store/database/database.ts";
-import { FreeSpace } from "../store/database/free-space.ts";
-import { checkPacketLimit } from "../store/database/packet-limit.ts";
 import { restoreTriggers } from "../store/schema/append-only.ts";
 import { migrate } from "../store/schema/migrate.ts";
+import { checkPacketLimit } from "../store/schema/packet-limit.ts";
 import { whyIncomplete } from "../store/schema/schema-check.ts";
 import { checkServingGrants, mayChangeReceipts } from "../store/schema/serving-grants.ts";
 import { TriggerWatch } from "../store/schema/trigger-watch.ts";
@@ -43,10 +44,10 @@ export async function openDatabase(startup: Startup): Promise<ServiceDatabase> {
     address,
     connections: config.databaseConnections,
     timeoutMs: config.databaseTimeoutMs,
-    refusal: () => space?.refusal,
+    refusal: refusalOf(space),
   });
   shutdown.push(() => db.close(), "connections to the database");
-  sealChecks.add(async () => space?.refusal?.message);
+  sealChecks.add(async () => refusalOf(space)()?.message);
   const migratingAddress = config.migrationDatabase ?? own?.migrating;
   const triggerWarning = await migrateSchema(migratingAddress ?? address, space, startup);
   await own?.migrated();
@@ -91,7 +92,7 @@ async function migrateSchema(
   { config, log, shutdown }: Startup,
 ): Promise<string | undefined> {
   const { signal } = shutdown;
-  const refusal = () => space?.refusal;
+  const refusal = refusalOf(space);
   const db = new Database({ address, connections: 2, timeoutMs: Number.POSITIVE_INFINITY, refusal });
   // A COMMIT that gets no answer has no timeout here, so a stop closes its connection.
   shutdown.push(() => db.close(), "the migration");
@@ -106,11 +107,18 @@ async function migrateSchema(
     if (warning !== undefined) log.warn(warning);
     return warning;
   } catch (error) {
-    if (space?.refusal === undefined) throw error;
+    if (!space?.isLow) throw error;
     throw new Error(`The database cannot be migrated. ${space.warning} Free some space and start again.`, {
       cause: error,
     });
   } finally {
     await db.close();
   }
+}
+
+/** Why writes are refused while the disk is almost full. */
+function refusalOf(space: FreeSpace | undefined): () => StoaError | undefined {
+  const message =
+    "The disk of the service is almost full. Writes are refused until there is space again. Reads still work.";
+  return () => (space?.isLow ? new StoaError("unavailable", message, { retryAfterSeconds: 10 }) : undefined);
 }

@@ -1,7 +1,7 @@
 import type { Ledger } from "../ledger/ledger.ts";
 import type { GaugeSource } from "../metrics/metrics.ts";
+import type { FreeSpace } from "../private-database/free-space.ts";
 import type { Database } from "../store/database/database.ts";
-import type { FreeSpace } from "../store/database/free-space.ts";
 import type { Warnings } from "../warnings.ts";
 
 /** What the metrics tell of the connections to the database, and of verifications. */

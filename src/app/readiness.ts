@@ -43,7 +43,8 @@ export async function watchDatabase(
     log,
     lookMs: overrides.databaseLookMs,
     refusesWrites: () => db.refusal !== undefined,
-    onLook: async (reader) => {
+    onLook: async (signal) => {
+      const reader = db.priority.reader(signal);
       await ledger.verifier.alarm.refresh(reader);
       const before = incomplete;
       incomplete = await whyIncomplete(reader);

@@ -79,7 +79,7 @@ export class Board {
    * if slow reads hold all others, writes continue.
    */
   readForWrite(signal: AbortSignal): Reader {
-    return this.#db.reader(signal, "writes");
+    return this.#db.priority.reader(signal);
   }
 
   /** A reader for a search. Few searches run at a time, and each has less time than other calls. */

@@ -35,7 +35,7 @@ export interface Config {
   migrationDatabase: DatabaseConfig | undefined;
   /** Whether triggers protect the ledger and the record of moderation. Some clusters do not run them reliably. */
   ledgerTriggers: boolean;
-  /** How many connections all processes together may have. */
+  /** How many connections to the database may be open. */
   databaseConnections: number;
   /** How long a call may wait for the database in all, in milliseconds. */
   databaseTimeoutMs: number;
@@ -133,7 +133,7 @@ export function readConfig(environment: Environment): Config {
   }
   const quotas = readQuotas(read);
   read("STOA_WORKERS", refuseWorkers);
-  const databaseConnections = read("STOA_DATABASE_CONNECTIONS", integerBetween(1, 1000)) ?? 32;
+  const databaseConnections = read("STOA_DATABASE_CONNECTIONS", integerBetween(4, 1000)) ?? 32;
   const operatorToken = readSecret("STOA_OPERATOR_TOKEN", parseToken);
   const config: Omit<Config, "warnings"> = {
     host,
@@ -201,9 +201,8 @@ function describeUrl(text: string): string {
   return origin + pathname;
 }
 
-function describeDatabase({ host, port, others = [], socketPath, user, database, ssl }: DatabaseConfig): string {
-  const hosts = [{ host, port }, ...others].map((each) => `${each.host}:${each.port}`).join(",");
-  return `${user}@${socketPath ?? hosts}/${database}${ssl ? " (TLS)" : ""}`;
+function describeDatabase({ host, port, socketPath, user, database, ssl }: DatabaseConfig): string {
+  return `${user}@${socketPath ?? `${host}:${port}`}/${database}${ssl ? " (TLS)" : ""}`;
 }
 
 function warnOfPlainDatabase(name: string, database: DatabaseConfig | undefined): string[] {

@@ -3,8 +3,6 @@ import { readPem } from "./pem.ts";
 export interface DatabaseConfig {
   host?: string;
   port?: number;
-  /** Other servers of the same cluster, in the order in which they are preferred after the first. */
-  others?: { host: string; port: number }[];
   socketPath?: string;
   user: string;
   password?: string;
@@ -31,9 +29,13 @@ const parameters = ["socket", "ssl", "ssl_ca", "ssl_cert", "ssl_key"];
 
 /** Reads the address of a database. @throws Error whose message follows the name of the setting */
 export function parseDatabaseUrl(text: string): DatabaseConfig {
-  const [, before = "", hosts = "", after = ""] = /^(mysql:\/\/(?:[^/?#@]*@)?)([^/?#@]*)(.*)$/s.exec(text) ?? [];
-  const [url, ...otherUrls] = hosts.split(",").map((host) => parseUrl(before + host + after));
-  if (url === undefined || (otherUrls.length > 0 && hosts.split(",").includes(""))) throw new Error(example);
+  if (/^mysql:\/\/(?:[^/?#@]*@)?[^/?#@]*,/.test(text)) {
+    throw new Error(
+      "names several hosts. Name one: that of a proxy or router that chooses among the servers, as docs/operating.md describes" +
+        " under Clusters",
+    );
+  }
+  const url = parseUrl(text);
   const database = decode(url.pathname.slice(1));
   if (!/^[A-Za-z0-9_$-]{1,64}$/.test(database))
     throw new Error(`${example}; the name of the database is missing or invalid`);
@@ -41,13 +43,8 @@ export function parseDatabaseUrl(text: string): DatabaseConfig {
   const socketPath = given.get("socket");
   const ssl = readTls(given);
   if (socketPath !== undefined && ssl !== undefined) throw new Error("has a socket and TLS; a socket needs no TLS");
-  if (socketPath !== undefined && otherUrls.length > 0) throw new Error("has a socket and several hosts");
-  const others = otherUrls.map(hostOf);
-  const all = [hostOf(url), ...others].map(({ host, port }) => `${host}:${port}`);
-  const twice = all.find((each, index) => all.indexOf(each) !== index);
-  if (twice !== undefined) throw new Error(`has the host ${twice} twice`);
   return {
-    ...(socketPath === undefined ? { ...hostOf(url), ...(others.length === 0 ? {} : { others }) } : { socketPath }),
+    ...(socketPath === undefined ? hostOf(url) : { socketPath }),
     user: decode(url.username) || "root",
     ...(url.password === "" ? {} : { password: decode(url.password) }),
     database,
@@ -56,19 +53,15 @@ export function parseDatabaseUrl(text: string): DatabaseConfig {
 }
 
 /** Whether the database is on another host and the connection has no TLS. */
-export function isUnprotected({ host, others = [], socketPath, ssl }: DatabaseConfig): boolean {
+export function isUnprotected({ host, socketPath, ssl }: DatabaseConfig): boolean {
   if (socketPath !== undefined || ssl !== undefined || host === undefined) return false;
-  return [host, ...others.map((other) => other.host)].some(isAway);
-}
-
-function isAway(host: string): boolean {
   return host !== "localhost" && host !== "::1" && !/^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
 /** @throws Error */
 function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || url.hash !== "") throw new Error(example);
+  if (url?.protocol !== "mysql:" || url.hash !== "") throw new Error(example);
   return url;
 }
 

@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { StoaError } from "../errors.ts";
 import { databaseIn } from "../private-database/data-folder.ts";
-import { FreeSpace } from "../store/database/free-space.ts";
+import { FreeSpace } from "../private-database/free-space.ts";
 
 /**
  * Runs a command that writes. Meanwhile it watches the disk of a private database, like the service does.
@@ -16,7 +16,7 @@ export async function withSpace<Result>(
   if (database !== undefined || minFreeMiB === "off") return work(() => undefined);
   const folder = databaseIn(dataDir);
   const space = await FreeSpace.watch({ folder, minFreeMiB, log: { warn: note, info: note } });
-  const refusal = () => (space.refusal === undefined ? undefined : tooFull());
+  const refusal = () => (space.isLow ? tooFull() : undefined);
   try {
     const refused = refusal();
     if (refused !== undefined) throw refused;

@@ -1,5 +1,6 @@
 import { startGalera, whatGaleraNeeds } from "./galera.ts";
 import { type MysqlProgram, startGroup, whatGroupNeeds } from "./group.ts";
+import { whatProxiesNeed } from "./proxy.ts";
 import type { Servers } from "./servers.ts";
 
 /** A kind of cluster, and how the replicas of the service use it. */
@@ -7,8 +8,12 @@ export interface Case {
   name: string;
   /** What is missing on this machine; undefined if nothing is. */
   needs: string | undefined;
+  /** The first of the ports. */
+  port: number;
   start(folder: string): Promise<Servers>;
-  /** The order of the servers for a replica. */
+  /** The configuration of HAProxy in deploy/haproxy/. */
+  proxy: string;
+  /** The order of the servers for a replica's HAProxy. */
   order(replica: number): readonly (1 | 2 | 3)[];
 }
 
@@ -29,14 +34,18 @@ const ownFirst: Case["order"] = (replica) =>
 export function allCases({ scripts, port, program, log }: CaseOptions): Case[] {
   const galera = (name: string, order: Case["order"]): Case => ({
     name,
-    needs: whatGaleraNeeds(scripts),
+    port,
+    needs: whatGaleraNeeds(scripts) ?? whatProxiesNeed(),
     start: (folder) => startGalera(folder, port, scripts),
+    proxy: "galera.cfg",
     order,
   });
   const group = (name: string, primaries: 1 | 3, order: Case["order"]): Case => ({
     name,
-    needs: whatGroupNeeds(program),
+    port,
+    needs: whatGroupNeeds(program) ?? whatProxiesNeed(),
     start: (folder) => startGroup(program, { folder, basePort: port, primaries, log }),
+    proxy: "group-replication.cfg",
     order,
   });
   return [

@@ -2,7 +2,8 @@ import { createPool, type RowDataPacket } from "mysql2/promise";
 import type { TestDatabase } from "../support/database.ts";
 import { waitUntil } from "../support/wait.ts";
 import type { Case } from "./cases.ts";
-import { joinMs, type NodeNumber, nodes, query, type Servers } from "./servers.ts";
+import { accountsFor, startDatabaseProxy } from "./proxy.ts";
+import { joinMs, type NodeNumber, query, type ServerProcess, type Servers } from "./servers.ts";
 
 /** A cluster that runs, with an empty database for the service. */
 export interface Clustered {
@@ -18,11 +19,12 @@ export interface Clustered {
  * @param folder an empty folder for their data
  */
 export async function withCluster<Result>(
-  { start, order }: Case,
+  { start, order, proxy, port }: Case,
   folder: string,
   work: (cluster: Clustered) => Promise<Result>,
 ): Promise<Result> {
   const pools: TestDatabase["pool"][] = [];
+  const proxies: ServerProcess[] = [];
   let servers: Servers | undefined;
   try {
     servers = await start(folder);
@@ -38,18 +40,21 @@ export async function withCluster<Result>(
         (await pool.query<RowDataPacket[]>(sql, params as never))[0] as Row[];
       return { config, pool, rows };
     };
-    const hosts = nodes.map((n) => [n, `${addresses[n].host}:${addresses[n].port}`] as const);
-    const hostOf = new Map(hosts);
+    await query(addresses[1], ...accountsFor(proxy));
+    // Each replica has a proxy of its own.
+    const ports = [0, 1, 2].map((replica) => port + 35 + replica);
+    for (const [replica, each] of ports.entries()) {
+      const targets = order(replica).map((n) => addresses[n]);
+      proxies.push(await startDatabaseProxy({ config: proxy, port: each, targets, folder }));
+    }
     return await work({
       servers,
       databases: [await database(1), await database(2), await database(3)],
-      urlOf: (replica) =>
-        `mysql://root@${order(replica)
-          .map((n) => hostOf.get(n))
-          .join(",")}/stoa`,
+      urlOf: (replica) => `mysql://root@127.0.0.1:${ports[replica]}/stoa`,
     });
   } finally {
     for (const pool of pools) await pool.end().catch(() => {});
+    for (const each of proxies) await each.end("SIGTERM");
     await servers?.stop();
   }
 }

@@ -36,7 +36,7 @@ const help = `npm run test:cluster -- [options]
   --migration X   makes no faults, but runs the migration X while the version before it serves
   --comments N    how many comments there are then (default 300000)
 
-It needs root, about 2 GiB of memory, and five minutes a case without --minutes. Galera needs Debian's mariadb-server-core,
+It needs root, HAProxy, about 2 GiB of memory, and five minutes a case without --minutes. Galera needs Debian's mariadb-server-core,
 mariadb-backup, galera-4 and socat; Group Replication needs MySQL 8.4 or 9 with its plugin group_replication, and the
 right to make network namespaces: without it, no member is cut off from the others.
 `;

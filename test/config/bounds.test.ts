@@ -14,7 +14,7 @@ const integers: [
 ][] = [
   ["STOA_PORT", 0, 65_535, ({ port }) => port, (n) => n],
   ["STOA_METRICS_PORT", 0, 65_535, ({ metrics }) => metrics.port, (number) => ({ number, isDefault: false })],
-  ["STOA_DATABASE_CONNECTIONS", 1, 1000, ({ databaseConnections }) => databaseConnections, (n) => n],
+  ["STOA_DATABASE_CONNECTIONS", 4, 1000, ({ databaseConnections }) => databaseConnections, (n) => n],
   ["STOA_DATABASE_TIMEOUT_SECONDS", 1, 600, ({ databaseTimeoutMs }) => databaseTimeoutMs, (n) => n * 1000],
   ["STOA_STOP_DELAY_SECONDS", 0, 3600, ({ stopDelayMs }) => stopDelayMs, (n) => n * 1000],
   ["STOA_DRAIN_SECONDS", 0, 3600, ({ drainTimeoutMs }) => drainTimeoutMs, (n) => n * 1000],

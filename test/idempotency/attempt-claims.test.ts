@@ -1,7 +1,8 @@
-// A cluster of two names for one server, whose COMMITs get no answer: calls without an idempotency key still happen once.
+// A node of a cluster, whose COMMITs get no answer: calls without an idempotency key still happen once.
 import { beforeAll, expect, it, vi } from "vitest";
 import { type Cut, type CuttingProxy, startCuttingProxy } from "../support/cutting-proxy.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { startGaleraRelay } from "../support/galera-relay.ts";
 import { recount } from "../support/recount.ts";
 import { type Service, startService } from "../support/service.ts";
 
@@ -14,12 +15,10 @@ let postId: number;
 
 beforeAll(async () => {
   db = await createTestDatabase();
-  proxy = await startCuttingProxy(db.config);
-  const other = await startCuttingProxy(db.config);
-  const others = [{ host: "127.0.0.1", port: other.config.port as number }];
+  proxy = await startCuttingProxy((await startGaleraRelay(db.config)).config);
   // What the service does by the clock would commit as well.
   vi.useFakeTimers({ toFake: ["setInterval"] });
-  service = await startService({ db, config: { database: { ...proxy.config, others } } });
+  service = await startService({ db, config: { database: proxy.config } });
   vi.useRealTimers();
   author = await service.register();
   voter = await service.register();

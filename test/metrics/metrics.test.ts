@@ -144,7 +144,7 @@ describe("GET /metrics", () => {
   });
 
   it("reports how many calls use the database, and how many wait for it", async () => {
-    const target = await startLedger({ config: { databaseConnections: 2, metrics } });
+    const target = await startLedger({ config: { databaseConnections: 8, metrics } });
     const load = async () => {
       const samples = await scrape(target);
       return ["connections_in_use", "calls_waiting"].map((name) => samples.get(`stoa_database_${name}`));
@@ -154,10 +154,10 @@ describe("GET /metrics", () => {
     const connection = await target.db.pool.getConnection();
     await connection.query("LOCK TABLES communities WRITE");
     const calls = [1, 2, 3, 4, 5].map((number) => target.rest(`communities/unknown-${number}`));
-    // The service's own work may wait beside the calls.
+    // Three of the connections are for reads. The service's own work may use or await others.
     await waitUntil("calls that wait", async () => {
       const [inUse = 0, waiting = 0] = await load();
-      return inUse === 2 && waiting >= 3;
+      return inUse >= 3 && waiting >= 2;
     });
     await connection.query("UNLOCK TABLES");
     connection.release();

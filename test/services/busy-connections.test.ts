@@ -5,10 +5,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { type LedgerUnderTest, startLedger } from "../ledger/support.ts";
 import { waitUntil } from "../support/wait.ts";
 
-/** 2 of them are reserved for reads, 2 for writes and 1 for priority work. */
 const databaseConnections = 8;
-/** How many of them each kind of call may use. */
-const usable = 5;
+/** How many of them reads may use, and how many writes. The other two are for work that must not wait. */
+const usable = 3;
 
 let service: LedgerUnderTest;
 /** Another replica. What it registers is unknown to `service`. */

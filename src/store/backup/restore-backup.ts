@@ -8,9 +8,9 @@ import { explainDdlError, withLease } from "../schema/migrate.ts";
 import { readMigrations } from "../schema/migration-files.ts";
 import { listTables, readRecords, restoreMark } from "../schema/migration-records.ts";
 import { readHead } from "../tables/receipts.ts";
-import { type ClientProgram, clientProgram, runClient } from "./client-program.ts";
+import { type ClientProgram, clientProgram, runClient, type ServerAddress } from "./client-program.ts";
 import { type BackupHeader, findSchemaProblem } from "./format.ts";
-import { type BackupAddress, firstServer, flavourOf, readEngine } from "./server.ts";
+import { flavourOf, readEngine } from "./server.ts";
 
 /** How long a closed connection may still be visible on the server, in milliseconds. */
 const goneMs = 2_000;
@@ -32,11 +32,11 @@ export interface RestoreOptions {
   /** The bytes of the backup. They have been checked, and are checked again: it throws at the end if they have changed. */
   content: AsyncIterable<Buffer>;
   /** An account that may create tables and triggers. */
-  migrating: BackupAddress;
+  migrating: ServerAddress;
   /** The same account, without timeouts. */
   db: Database;
   /** The account of the service. */
-  serving: BackupAddress;
+  serving: ServerAddress;
   signal: AbortSignal;
 }
 
@@ -79,10 +79,9 @@ function checkEngine({ engine }: BackupHeader, here: string): ClientProgram["fla
 /** Feeds the client with the statements of the backup. */
 async function load(program: ClientProgram, options: RestoreOptions): Promise<void> {
   const { migrating, db, signal } = options;
-  const server = await firstServer(migrating, signal);
   const preparation = prepare(await findRemains(db.longReader(signal)));
-  const args = [...clientArgs, ...(program.flavour === "mariadb" ? ["--show-warnings"] : []), server.database];
-  const client = runClient(program, args, server, signal);
+  const args = [...clientArgs, ...(program.flavour === "mariadb" ? ["--show-warnings"] : []), migrating.database];
+  const client = runClient(program, args, migrating, signal);
   const warning = firstWarning(client.output);
   try {
     await pipeline(statements(preparation, options), client.input).catch(async (error) => {
@@ -178,7 +177,7 @@ async function findRemains(db: Queryable): Promise<string[]> {
  * Checks that no service uses the database. A running service keeps connections open, even if its database was recreated.
  * @throws Error when an account that this one may see uses the database
  */
-async function checkUnused(serving: BackupAddress, signal: AbortSignal): Promise<void> {
+async function checkUnused(serving: ServerAddress, signal: AbortSignal): Promise<void> {
   const db = new Database({ address: serving, connections: 1 });
   try {
     const reader = db.longReader(signal);

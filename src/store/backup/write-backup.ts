@@ -6,7 +6,7 @@ import { appliedMigrations, incompleteReason, listTables, recordTables } from ".
 import { readHead } from "../tables/receipts.ts";
 import { clientProgram, runClient, type ServerAddress } from "./client-program.ts";
 import { type BackupHeader, endText, headerText } from "./format.ts";
-import { type BackupAddress, firstServer, flavourOf, readEngine } from "./server.ts";
+import { flavourOf, readEngine } from "./server.ts";
 
 /**
  * Client addresses are deleted when their limit ends, so a backup does not have them. The rows of search follow from other
@@ -61,7 +61,7 @@ const settings = {
 
 export interface BackupOptions {
   /** An account that may read every table. */
-  address: BackupAddress;
+  address: ServerAddress;
   signal: AbortSignal;
   now: Date;
   /** Receives the next part of the text. The backup waits for it. */
@@ -81,8 +81,7 @@ export interface BackupSummary {
  */
 export async function writeBackup(options: BackupOptions): Promise<BackupSummary> {
   const { address, signal, now } = options;
-  const server = await firstServer(address, signal);
-  const db = new Database({ address: server, connections: 1, timeoutMs: Number.POSITIVE_INFINITY });
+  const db = new Database({ address, connections: 1, timeoutMs: Number.POSITIVE_INFINITY });
   try {
     const reader = db.longReader(signal);
     const migrations = await appliedMigrations(reader);
@@ -99,10 +98,12 @@ export async function writeBackup(options: BackupOptions): Promise<BackupSummary
     };
     const schema = migrations.map(({ name, checksum }) => ({ name, checksum }));
     const about = { format: 2 as const, made_at: now.toISOString(), engine, schema };
-    const header = await copy(about, dump(engine, tables, server, signal), migrations, options).catch(async (error) => {
-      await checkSchemaStayed();
-      throw error;
-    });
+    const header = await copy(about, dump(engine, tables, address, signal), migrations, options).catch(
+      async (error) => {
+        await checkSchemaStayed();
+        throw error;
+      },
+    );
     await checkSchemaStayed();
     const foreign = [...present].filter((name) => !tables.includes(name) && name !== leaseTable);
     return { header, foreign: foreign.sort() };

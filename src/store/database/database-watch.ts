@@ -1,8 +1,8 @@
 import { Ticker } from "../../timing/ticker.ts";
 import { Database } from "./database.ts";
 import { explainFailure } from "./database-errors.ts";
-import type { DatabaseAddress } from "./pool/session.ts";
-import type { Reader } from "./queryable.ts";
+import type { DatabaseAddress } from "./pool/socket.ts";
+import type { Queryable } from "./queryable.ts";
 
 /** How often the watch looks at the database, in milliseconds. Requests for readiness do not add looks. */
 const defaultLookMs = 10_000;
@@ -15,8 +15,8 @@ export interface DatabaseWatchOptions {
   lookMs?: number | undefined;
   /** Whether writes are already refused because the disk is full. Then the watch tries none: the server might end. */
   refusesWrites?: (() => boolean) | undefined;
-  /** Called in each look with a reader on its connection. */
-  onLook?(db: Reader): Promise<void>;
+  /** Called in each look that has found the database. */
+  onLook?(signal: AbortSignal): Promise<void>;
 }
 
 /**
@@ -57,29 +57,23 @@ export class DatabaseWatch {
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    const db = new Database({ address: this.#options.address, connections: 1, timeoutMs });
-    try {
-      const connection = await failureOf(() => db.reader(signal).rows("SELECT 1"));
-      signal.throwIfAborted();
-      this.#connection = this.#changed(
-        this.#connection,
-        connection && `The database accepts no new connections: ${connection}. Requests use the open connections.`,
-        "the database accepts new connections again",
-      );
-      // Without a connection nothing is known about writes.
-      if (connection !== undefined) return;
-      const refuses = this.#options.refusesWrites?.() === true;
-      const writes = refuses ? undefined : await whyNoWrites(db, signal);
-      signal.throwIfAborted();
-      this.#writes = this.#changed(
-        this.#writes,
-        writes && `The database accepts no writes: ${writes}. Reads still work.`,
-        "the database accepts writes again",
-      );
-      await this.#options.onLook?.(db.reader(signal));
-    } finally {
-      await db.close();
-    }
+    const { address, refusesWrites, onLook } = this.#options;
+    const db = new Database({ address, connections: 1, timeoutMs });
+    const { connection, writes } = await check(db, signal, refusesWrites?.() === true).finally(() => db.close());
+    signal.throwIfAborted();
+    this.#connection = this.#changed(
+      this.#connection,
+      connection && `The database accepts no new connections: ${connection}. Requests use the open connections.`,
+      "the database accepts new connections again",
+    );
+    // Without a connection nothing is known about writes.
+    if (connection !== undefined) return;
+    this.#writes = this.#changed(
+      this.#writes,
+      writes && `The database accepts no writes: ${writes}. Reads still work.`,
+      "the database accepts writes again",
+    );
+    await onLook?.(signal);
   }
 
   #changed(before: string | undefined, after: string | undefined, well: string): string | undefined {
@@ -89,33 +83,35 @@ export class DatabaseWatch {
   }
 }
 
-/** Reads the read-only settings first: accounts with special rights could write to a read-only node, and must not. */
-async function whyNoWrites(db: Database, signal: AbortSignal): Promise<string | undefined> {
-  const settings = await db
-    .reader(signal)
-    .rows<{ Variable_name: string; Value: string }>(
-      "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'super_read_only', 'innodb_read_only')",
-    );
-  const set = settings.filter(({ Value }) => !["OFF", "0"].includes(Value.toUpperCase()));
-  if (set.length > 0) return `this node is read-only (${set.map(({ Variable_name: name }) => name).join(", ")})`;
-  return failureOf(async () => {
-    const taken = new Error("The row can be written. The change is rolled back.");
-    await db
-      .transaction(signal, async (tx) => {
-        await tx.run("UPDATE ledger_verification SET round = round + 1 WHERE id = 1");
-        throw taken;
-      })
-      .catch((error) => {
-        if (error !== taken) throw error;
-      });
-  });
+/** @returns why no connection could be made, or no row be written; both undefined when all is well, or no write is tried */
+async function check(
+  db: Database,
+  signal: AbortSignal,
+  refusesWrites: boolean,
+): Promise<{ connection?: string; writes?: string | undefined }> {
+  let isConnected = false;
+  const isOver = new Error("The row can be written. The change is rolled back.");
+  try {
+    return await db.transaction(signal, async (tx) => {
+      const reason = await whyReadOnly(tx);
+      isConnected = true;
+      if (refusesWrites) return {};
+      if (reason !== undefined) return { writes: reason };
+      await tx.run("UPDATE ledger_verification SET round = round + 1 WHERE id = 1");
+      throw isOver;
+    });
+  } catch (error) {
+    if (error === isOver) return {};
+    return isConnected ? { writes: explainFailure(error) } : { connection: explainFailure(error) };
+  }
 }
 
-async function failureOf(work: () => Promise<unknown>): Promise<string | undefined> {
-  try {
-    await work();
-    return undefined;
-  } catch (error) {
-    return explainFailure(error);
-  }
+/** This is read before a row is written: accounts with special rights could write to a read-only node, and must not. */
+async function whyReadOnly(db: Queryable): Promise<string | undefined> {
+  const settings = await db.rows<{ Variable_name: string; Value: string }>(
+    "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'super_read_only', 'innodb_read_only')",
+  );
+  const set = settings.filter(({ Value }) => !["OFF", "0"].includes(Value.toUpperCase()));
+  if (set.length === 0) return undefined;
+  return `this node is read-only (${set.map(({ Variable_name: name }) => name).join(", ")})`;
 }

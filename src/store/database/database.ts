@@ -2,10 +2,10 @@ import { StoaError } from "../../errors.ts";
 import { Semaphore } from "../../timing/semaphore.ts";
 import { traced } from "../../tracing/tracing.ts";
 import { CommitInDoubt, toStoaError } from "./database-errors.ts";
-import { OneSessionReader } from "./one-session-reader.ts";
 import { checkDeadline } from "./pool/deadline.ts";
-import { Pool } from "./pool/pool.ts";
-import type { DatabaseAddress, LaneName, Session } from "./pool/session.ts";
+import type { Pool } from "./pool/pool.ts";
+import { type PoolPair, Pools } from "./pool/pools.ts";
+import type { DatabaseAddress } from "./pool/socket.ts";
 import type { Param, Queryable, Reader, Tx } from "./queryable.ts";
 import { Retries, RetryCounts } from "./retries.ts";
 import { PreparedFirst, runTransaction } from "./transaction.ts";
@@ -13,7 +13,7 @@ import { PreparedFirst, runTransaction } from "./transaction.ts";
 export interface DatabaseOptions {
   /** Where the server is: a unix socket, or a host and port; with the account and the database. */
   address: DatabaseAddress;
-  /** The maximum number of open connections. `Lanes` divides them. */
+  /** The maximum number of open connections, at least 4. `Pools` divides them. */
   connections: number;
   /**
    * How long a call may take in all, in milliseconds: waiting for a connection, statements and retries. Infinity is for
@@ -31,7 +31,9 @@ const connectTimeoutMs = 5_000;
 const statementShare = 0.8;
 /** How long a search may take, in milliseconds, including its wait for a connection. */
 const searchTimeoutMs = 3_000;
-/** One connection in this many may run a costly statement. */
+/** How many searches may wait. More are refused. */
+const maxWaitingSearches = 64;
+/** One connection in this many may run a search, and one a costly statement: they cost the server much memory and time. */
 const connectionsPerCostly = 8;
 
 export interface TransactionOptions {
@@ -44,9 +46,10 @@ export interface TransactionOptions {
 
 /** The connections to MySQL or MariaDB. All transactions are opened here. */
 export class Database {
-  readonly #pool: Pool;
+  readonly #pools: Pools;
   readonly #timeoutMs: number;
   readonly #refusal: () => StoaError | undefined;
+  readonly #searches: Semaphore;
   readonly #costly: Semaphore;
   readonly #retries = new RetryCounts();
   readonly #preparedFirst = new PreparedFirst();
@@ -58,19 +61,20 @@ export class Database {
   constructor({ address, connections, timeoutMs = defaultTimeoutMs, refusal }: DatabaseOptions) {
     this.#timeoutMs = timeoutMs;
     this.#refusal = refusal ?? (() => undefined);
-    this.#costly = new Semaphore({
-      limit: Math.ceil(connections / connectionsPerCostly),
-      busyMessage: "Too many expensive reads are running.",
-    });
-    this.#pool = new Pool({
+    const busyMessage = "Too many expensive reads are running.";
+    const limit = Math.ceil(connections / connectionsPerCostly);
+    this.#searches = new Semaphore({ limit, maxWaiting: maxWaitingSearches, busyMessage });
+    this.#costly = new Semaphore({ limit, busyMessage });
+    this.#pools = new Pools({
       address,
       connections,
       connectTimeoutMs: Math.min(connectTimeoutMs, timeoutMs),
       statementTimeoutMs: timeoutMs * statementShare,
     });
+    const { priority } = this.#pools;
     this.priority = {
-      reader: (signal) => this.reader(signal, "priority"),
-      transaction: (signal, work, options) => this.#transaction("priority", signal, work, options),
+      reader: (signal) => this.#reader(priority.reads, signal, this.#deadlineOf(signal)),
+      transaction: (signal, work, options) => this.#transaction(priority, signal, work, options),
     };
   }
 
@@ -95,23 +99,22 @@ export class Database {
   /**
    * A reader for one call, with one deadline for all its statements. When `signal` aborts, the running statement is ended,
    * no other statement starts, and the abort's reason is thrown.
-   * @param lane `writes` for what a write has to read before its transaction
    * @throws StoaError `unavailable` from its methods when the database does not answer, or not in time
    */
-  reader(signal: AbortSignal, lane: LaneName = "reads"): Reader {
-    const endsAt = this.#deadlineOf(signal);
-    return this.#reader(lane, signal, () => endsAt);
+  reader(signal: AbortSignal): Reader {
+    return this.#reader(this.#pools.ordinary.reads, signal, this.#deadlineOf(signal));
   }
 
-  /** A reader for a search: it has connections of its own, and less time. */
+  /** A reader for a search: few searches run at a time, and each has less time than other calls. */
   searchReader(signal: AbortSignal): Reader {
     const endsAt = Math.min(this.#deadlineOf(signal), performance.now() + searchTimeoutMs);
-    return this.#reader("searches", signal, () => endsAt);
+    const { rows, costly } = this.#reader(this.#pools.ordinary.reads, signal, endsAt);
+    return { rows: (sql, params) => this.#searches.run(signal, () => rows(sql, params), endsAt), costly };
   }
 
   /** A reader for long work such as a stream: each statement has its own deadline. */
   longReader(signal: AbortSignal): Reader {
-    return this.#reader("reads", signal, () => this.#newDeadline());
+    return this.#reader(this.#pools.ordinary.reads, signal, undefined);
   }
 
   /**
@@ -121,14 +124,30 @@ export class Database {
    */
   async onOneServer<Result>(signal: AbortSignal, work: (db: Queryable) => Promise<Result>): Promise<Result> {
     if (!this.isCluster) return work(this.longReader(signal));
-    const session = await this.#leaseForReads(signal);
-    const { lease } = session;
-    const reader = new OneSessionReader(session, signal, () => this.#newDeadline());
+    const { reads } = this.#pools.ordinary;
+    const session = await reads.lend(signal, this.#newDeadline()).catch((error) => {
+      throw toStoaError(error);
+    });
+    const read = async <Row>(sql: string, params?: readonly Param[]) => {
+      session.endsAt = this.#newDeadline();
+      checkDeadline(signal, session.endsAt);
+      return session.execute<Row[]>(sql, params);
+    };
+    let last: Promise<unknown> = Promise.resolve();
+    const rows = <Row>(sql: string, params?: readonly Param[]) => {
+      const result = last
+        .then(() => read<Row>(sql, params))
+        .catch((error) => {
+          throw toStoaError(error);
+        });
+      last = result.catch(() => {});
+      return result;
+    };
     try {
-      return await work(reader);
+      return await work({ rows });
     } finally {
-      await reader.ended();
-      this.#pool.release(session, lease);
+      await last;
+      reads.release(session);
     }
   }
 
@@ -141,11 +160,11 @@ export class Database {
    * attempt failed; CommitInDoubt when COMMIT got no answer: the transaction may then have taken effect
    */
   transaction<T>(signal: AbortSignal, work: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T> {
-    return this.#transaction("writes", signal, work, options);
+    return this.#transaction(this.#pools.ordinary, signal, work, options);
   }
 
   async #transaction<T>(
-    lane: LaneName,
+    { writes }: PoolPair,
     signal: AbortSignal,
     work: (tx: Tx) => Promise<T>,
     { isClaimed = false }: TransactionOptions = {},
@@ -157,7 +176,7 @@ export class Database {
     for (;;) {
       signal.throwIfAborted();
       try {
-        return await traced("transaction", () => this.#attempt(lane, signal, endsAt, work));
+        return await traced("transaction", () => this.#attempt(writes, signal, endsAt, work));
       } catch (error) {
         if (error instanceof CommitInDoubt) doubt = error;
         if (await retries.mayRepeat(error, { isCluster: this.isCluster, isClaimed })) continue;
@@ -174,18 +193,18 @@ export class Database {
    */
   async runDdl(signal: AbortSignal, sql: string): Promise<void> {
     this.checkWritable();
+    // DDL commits by itself, so it needs no connection for transactions.
+    const { reads } = this.#pools.ordinary;
     try {
-      const session = await this.#lease("writes", true, signal, this.#newDeadline());
-      const { lease } = session;
+      const session = await reads.lend(signal, this.#newDeadline());
       session.signal = undefined;
-      const closeConnection = () => this.#pool.release(session, lease, false);
+      const closeConnection = () => reads.release(session, false);
       signal.addEventListener("abort", closeConnection, { once: true });
       try {
-        if (session.autocommit !== true) await session.setAutocommit(true);
         await session.command(sql);
       } finally {
         signal.removeEventListener("abort", closeConnection);
-        this.#pool.release(session, lease);
+        reads.release(session);
       }
     } catch (error) {
       throw toStoaError(error);
@@ -205,7 +224,7 @@ export class Database {
 
   /** Whether the database has several servers, as far as is known. */
   get isCluster(): boolean {
-    return this.#pool.isCluster;
+    return this.#pools.isCluster;
   }
 
   /** How often attempts were repeated, by cause. */
@@ -215,28 +234,29 @@ export class Database {
 
   /** How many connections work for a call, and how many calls wait for a connection. */
   get load(): { inUse: number; waiting: number } {
-    return this.#pool.load;
+    return this.#pools.load;
   }
 
   /** Gives running statements a moment to end, and closes every connection. */
   close(): Promise<void> {
-    return this.#pool.close();
+    return this.#pools.close();
   }
 
-  #reader(lane: LaneName, signal: AbortSignal, endsAt: () => number): Reader {
+  /** @param endsAt the deadline of all statements; by default each has its own */
+  #reader(pool: Pool, signal: AbortSignal, endsAt: number | undefined): Reader {
     return {
-      rows: (sql, params) => this.#read(lane, signal, endsAt(), sql, params),
+      rows: (sql, params) => this.#read(pool, signal, endsAt ?? this.#newDeadline(), sql, params),
       costly: () => ({
         rows: (sql, params) => {
-          const end = endsAt();
-          return this.#costly.run(signal, () => this.#read(lane, signal, end, sql, params), end);
+          const end = endsAt ?? this.#newDeadline();
+          return this.#costly.run(signal, () => this.#read(pool, signal, end, sql, params), end);
         },
       }),
     };
   }
 
   async #read<Row>(
-    lane: LaneName,
+    pool: Pool,
     signal: AbortSignal,
     endsAt: number,
     sql: string,
@@ -245,17 +265,11 @@ export class Database {
     let retries: Retries | undefined;
     for (;;) {
       try {
-        const session = await this.#lease(lane, true, signal, endsAt);
-        const { lease } = session;
+        const session = await pool.lend(signal, endsAt);
         try {
-          checkDeadline(signal, endsAt);
-          if (session.autocommit !== true) {
-            await session.setAutocommit(true);
-            checkDeadline(signal, endsAt);
-          }
           return await session.execute<Row[]>(sql, params);
         } finally {
-          this.#pool.release(session, lease);
+          pool.release(session);
         }
       } catch (error) {
         // On one server a read is not repeated: the client does that.
@@ -266,31 +280,15 @@ export class Database {
     }
   }
 
-  async #attempt<T>(lane: LaneName, signal: AbortSignal, endsAt: number, work: (tx: Tx) => Promise<T>): Promise<T> {
-    const session = await this.#lease(lane, false, signal, endsAt);
-    const { lease } = session;
+  async #attempt<T>(pool: Pool, signal: AbortSignal, endsAt: number, work: (tx: Tx) => Promise<T>): Promise<T> {
+    const session = await pool.lend(signal, endsAt);
     let isUsable = true;
     try {
-      return await runTransaction(session, signal, endsAt, work, this.#preparedFirst, () => {
+      return await runTransaction(session, work, this.#preparedFirst, () => {
         isUsable = false;
       });
     } finally {
-      this.#pool.release(session, lease, isUsable);
+      pool.release(session, isUsable);
     }
-  }
-
-  /** A session for work that takes longer than a call. */
-  async #leaseForReads(signal: AbortSignal): Promise<Session> {
-    try {
-      return await this.#lease("reads", true, signal, this.#newDeadline());
-    } catch (error) {
-      throw toStoaError(error);
-    }
-  }
-
-  /** @throws the signal's reason */
-  #lease(lane: LaneName, autocommit: boolean, signal: AbortSignal, endsAt: number): Session | Promise<Session> {
-    signal.throwIfAborted();
-    return this.#pool.lease(lane, autocommit, signal, endsAt);
   }
 }

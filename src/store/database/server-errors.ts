@@ -12,80 +12,42 @@ export interface ServerError {
   inDoubt?: true;
 }
 
-const conflict: ServerError = { reason: "too many conflicting writes", remedy: "retry" };
 const diskFull: ServerError = { reason: "the disk is full" };
-const noMemory: ServerError = { reason: "out of memory" };
-const tooMany: ServerError = { reason: "too many connections" };
-const tooLong: ServerError = { reason: "the statement took too long" };
-const readOnly: ServerError = { reason: "the server is read-only", remedy: "leave" };
-const killed: ServerError = { reason: "the connection was killed", remedy: "leave", inDoubt: true };
-const brokenOff: ServerError = { reason: "the connection was lost", remedy: "leave", inDoubt: true };
-const stopping: ServerError = { reason: "the server is shutting down", remedy: "leave", inDoubt: true };
-const notReady: ServerError = { reason: "the node is not ready", remedy: "leave", inDoubt: true };
-const notCommitted: ServerError = {
-  reason: "the transaction could not be committed",
-  remedy: "leave",
-  inDoubt: true,
-};
+const conflict: ServerError = { reason: "too many conflicting writes", remedy: "retry" };
 
 /**
  * Temporary errors of the server: https://mariadb.com/kb/en/mariadb-error-code-reference/ and
  * https://dev.mysql.com/doc/mysql-errors/9.7/en/server-error-reference.html. Up to 1900 they are the same in both engines.
  */
-const byNumber = new Map<number, ServerError>([
-  [3, { reason: "the disk cannot be written" }],
-  [20, diskFull],
-  [128, noMemory],
-  [188, { reason: "the search was interrupted, or found too much" }],
-  [1020, conflict],
-  [1021, diskFull],
-  [1026, { reason: "the disk cannot be written" }],
-  [1030, { reason: "the storage engine reports an error" }],
-  [1037, noMemory],
-  [1040, tooMany],
-  [1041, noMemory],
-  // Of Galera: the node has left the cluster, or has not joined it yet.
-  [1047, notReady],
-  [1053, stopping],
-  [1114, diskFull],
-  [1152, brokenOff],
-  [1158, brokenOff],
-  [1159, brokenOff],
-  [1160, brokenOff],
-  [1161, brokenOff],
-  [1180, notCommitted],
-  [1184, brokenOff],
-  [1203, tooMany],
-  [1205, { reason: "a lock was not granted in time", remedy: "retry", inDoubt: true }],
-  [1213, conflict],
-  [1223, { reason: "the server is locked against writes" }],
-  [1226, tooMany],
+const known: readonly [error: ServerError, ...numbers: number[]][] = [
+  [diskFull, 20, 1021, 1114, 3675],
+  [{ reason: "the disk cannot be written" }, 3, 1026],
+  [{ reason: "a temporary file cannot be written" }, 1878],
+  [{ reason: "the storage engine reports an error" }, 1030],
+  [{ reason: "out of memory" }, 128, 1037, 1041],
+  [{ reason: "too many connections" }, 1040, 1203, 1226],
+  [{ reason: "too many transactions run" }, 1637],
+  [{ reason: "the statement took too long" }, 1969, 3024],
+  [{ reason: "the search was interrupted, or found too much" }, 188],
+  [{ reason: "the statement was interrupted", inDoubt: true }, 1317],
+  // 3101 is of Group Replication: another member has changed the same rows.
+  [conflict, 1020, 1213, 1412, 1615, 3101],
+  [{ reason: "a lock was not granted in time", remedy: "retry", inDoubt: true }, 1205],
+  [{ reason: "the server is locked against writes" }, 1223],
+  [{ reason: "the server is read-only", remedy: "leave" }, 1290, 1792, 1836],
+  [{ reason: "the server is offline", remedy: "leave" }, 3032],
+  [{ reason: "the server is shutting down", remedy: "leave", inDoubt: true }, 1053],
+  [{ reason: "the connection was killed", remedy: "leave", inDoubt: true }, 1927, 3169],
+  [{ reason: "the connection was lost", remedy: "leave", inDoubt: true }, 1152, 1158, 1159, 1160, 1161, 1184],
+  [{ reason: "the connection was idle for too long", remedy: "leave", inDoubt: true }, 4031],
   // A proxy has moved the connection to a server that does not know its prepared statements.
-  [1243, { reason: "the connection was moved to another server", remedy: "leave" }],
-  [1290, readOnly],
-  [1317, { reason: "the statement was interrupted", inDoubt: true }],
-  [1412, conflict],
-  [1615, conflict],
-  [1637, { reason: "too many transactions run" }],
-  [1792, readOnly],
-  [1836, readOnly],
-  [1878, { reason: "a temporary file cannot be written" }],
-  [1927, killed],
-  [1969, tooLong],
-  [3024, tooLong],
-  [3032, { reason: "the server is offline", remedy: "leave" }],
-  // Of Group Replication: a hook of the plugin has failed, as on a member that has lost its group.
-  [3092, notReady],
-  [3100, notCommitted],
-  // Of Group Replication: another member has changed the same rows.
-  [3101, conflict],
-  [3169, killed],
-  [3675, diskFull],
-  [3796, notReady],
-  [3797, notReady],
-  [3798, notReady],
-  [4031, { reason: "the connection was idle for too long", remedy: "leave", inDoubt: true }],
-]);
+  [{ reason: "the connection was moved to another server", remedy: "leave" }, 1243],
+  // 1047: a Galera node has left its cluster, or has not joined it yet. 3092: a hook of Group Replication has failed, as on a
+  // member that has lost its group.
+  [{ reason: "the node is not ready", remedy: "leave", inDoubt: true }, 1047, 3092, 3796, 3797, 3798],
+  [{ reason: "the transaction could not be committed", remedy: "leave", inDoubt: true }, 1180, 3100],
+];
+const byNumber = new Map(known.flatMap(([error, ...numbers]) => numbers.map((number) => [number, error] as const)));
 
 /** ENOSPC and EDQUOT in the text of other errors, such as 1 and 1004: a file could not be created. */
 const diskFullText = /No space left on device|Disk quota exceeded|Errcode: (?:28|122)\b/;

@@ -5,25 +5,21 @@ import type { Session } from "./pool/session.ts";
 import type { Param, Tx } from "./queryable.ts";
 
 /**
- * Runs `work` in one transaction on a leased session, and commits it. When `work` throws, the transaction is rolled back.
- * @param endsAt when the call's time is over, by `performance.now()`
+ * Runs `work` in one transaction on a lent session without autocommit, and commits it. When `work` throws, the transaction is
+ * rolled back.
  * @param preparedFirst those of the database
- * @param onUnusable called when ROLLBACK failed: the session may still be in a transaction
+ * @param onUnusable called when ROLLBACK failed: the connection may still be in a transaction
  * @throws what `work` throws; the signal's reason; errors of the driver; StoaError `unavailable` when the time is over;
  * CommitInDoubt
  */
 export async function runTransaction<T>(
   session: Session,
-  signal: AbortSignal,
-  endsAt: number,
   work: (tx: Tx) => Promise<T>,
   preparedFirst: PreparedFirst,
   onUnusable: () => void,
 ): Promise<T> {
-  const { lease } = session;
+  const { signal, endsAt } = session;
   checkDeadline(signal, endsAt);
-  // The first statement begins the transaction.
-  if (session.autocommit !== false) await session.setAutocommit(false);
   for (;;) {
     await preparedFirst.prepareOn(session);
     try {
@@ -32,15 +28,15 @@ export async function runTransaction<T>(
       await commit(session);
       return result;
     } catch (error) {
-      // The pool rolls an abandoned session back. It may already be in the transaction of somebody else.
-      if (!session.isHeldBy(lease)) throw error;
+      // The pool rolls back what it has taken away.
+      if (session.isLost) throw error;
       session.signal = undefined;
       let isRolledBack = true;
       await session.command("ROLLBACK").catch(() => {
         isRolledBack = false;
         onUnusable();
       });
-      if (!(error instanceof NotPrepared) || !isRolledBack || !session.isHeldBy(lease)) throw error;
+      if (!(error instanceof NotPrepared) || !isRolledBack) throw error;
       preparedFirst.add(error.sql);
       session.signal = signal;
       checkDeadline(signal, endsAt);
@@ -87,11 +83,11 @@ class NotPrepared extends Error {
 
 class OpenTransaction implements Tx {
   readonly #session: Session;
-  readonly #signal: AbortSignal;
+  readonly #signal: AbortSignal | undefined;
   readonly #endsAt: number;
   #hasBegun = false;
 
-  constructor(session: Session, signal: AbortSignal, endsAt: number) {
+  constructor(session: Session, signal: AbortSignal | undefined, endsAt: number) {
     this.#session = session;
     this.#signal = signal;
     this.#endsAt = endsAt;
@@ -120,7 +116,7 @@ async function commit(session: Session): Promise<void> {
   try {
     await session.command("COMMIT");
   } catch (error) {
-    // When the connection is gone or abandoned, the answer to COMMIT is lost.
-    throw session.state === "leased" && !isCommitInDoubt(error) ? error : new CommitInDoubt(error);
+    // When the connection is gone or taken away, the answer to COMMIT is lost.
+    throw session.isLost || isCommitInDoubt(error) ? new CommitInDoubt(error) : error;
   }
 }

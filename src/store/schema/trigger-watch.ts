@@ -1,5 +1,5 @@
 import { Database } from "../database/database.ts";
-import type { DatabaseAddress } from "../database/pool/session.ts";
+import type { DatabaseAddress } from "../database/pool/socket.ts";
 import { missingTriggers, warningOf } from "./append-only.ts";
 
 /** How often the watch looks at the triggers, in milliseconds. */

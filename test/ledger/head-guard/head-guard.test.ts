@@ -7,6 +7,7 @@ import { HeadGuard } from "../../../src/ledger/head-guard/head-guard.ts";
 import { Database } from "../../../src/store/database/database.ts";
 import { startCuttingProxy } from "../../support/cutting-proxy.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { startGaleraRelay } from "../../support/galera-relay.ts";
 import { waitUntil } from "../../support/wait.ts";
 import { fill, refusal, startLedger, unlockReceipts, verifyLedger } from "../support.ts";
 import {
@@ -62,12 +63,15 @@ describe("the head file", () => {
 
   it("names a receipt whose COMMIT got no answer, once another connection has found that it happened", async () => {
     const db = await createTestDatabase();
-    const [proxy, other] = [await startCuttingProxy(db.config), await startCuttingProxy(db.config)];
-    const database = { ...proxy.config, others: [{ host: "127.0.0.1", port: other.config.port as number }] };
+    const proxy = await startCuttingProxy((await startGaleraRelay(db.config)).config);
     const dataDir = dataFolder();
     // What the service does by the clock would commit and look as well.
     vi.useFakeTimers({ toFake: ["setInterval"] });
-    const cut = await startLedger({ db, config: { dataDir, database }, overrides: { guardStoreMs: 100_000 } });
+    const cut = await startLedger({
+      db,
+      config: { dataDir, database: proxy.config },
+      overrides: { guardStoreMs: 100_000 },
+    });
     vi.useRealTimers();
     proxy.cutAtText("COMMIT", "after");
     const { seq, hash } = await cut.seal();

@@ -55,13 +55,16 @@ describe("a statement whose caller aborts", () => {
   });
   afterAll(() => db.close());
 
-  it("ends in the server if it is a read", async () => {
+  it("ends in the server if it is a read, and its connection serves the next call", async () => {
+    const id = () => db.reader(never).rows<{ id: number }>("SELECT CONNECTION_ID() AS id");
+    const before = await id();
     const leaving = new AbortController();
     const call = failure(db.reader(leaving.signal).rows("SELECT SLEEP(100) /* left */"));
     await untilRunning("left");
     leaving.abort(new Error("given up"));
     expect(await call).toMatchObject({ message: "given up" });
     await untilNothingRuns();
+    expect(await id()).toEqual(before);
   });
 
   it("ends in the server and is rolled back if it is a write that waits for a lock", async () => {

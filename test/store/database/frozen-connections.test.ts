@@ -1,6 +1,7 @@
 // Connections to the database freeze. Every call ends, and every lost connection is replaced. What never answers cannot end a
 // call, so a call that ends has met its time limit: no test measures how long it took.
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
 import { type Cut, startCuttingProxy } from "../../support/cutting-proxy.ts";
 import type { TestDatabase } from "../../support/database.ts";
@@ -85,6 +86,56 @@ describe("connections that freeze", () => {
     expect(await numberAt(test, 1)).toBe(0);
     await db.close();
   });
+});
+
+it("connections that are given up are closed here, although the server keeps its end open", async () => {
+  let isFrozen = false;
+  const closed = Promise.withResolvers<void>();
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    const isOurs = !isFrozen;
+    const upstream = connect({ ...serverOf(test.config), allowHalfOpen: true });
+    client.on("data", (bytes) => void (isFrozen || upstream.write(bytes)));
+    upstream.on("data", (bytes) => client.write(bytes));
+    client.on("end", () => {
+      // A socket that is closed at the other end refuses one of these bytes. To the driver they are less than a packet.
+      for (const ms of [20, 40, 60]) setTimeout(() => client.write(Buffer.alloc(1)), ms);
+    });
+    client.on("error", () => isOurs && closed.resolve());
+    onTestFinished(() => {
+      client.destroy();
+      upstream.destroy();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const { socketPath: _, ...account } = test.config;
+  const address = { ...account, host: "127.0.0.1", port: (server.address() as AddressInfo).port };
+  const db = new Database({ address, connections: 4, timeoutMs });
+  onTestFinished(() => db.close());
+  await untilDone(() => read(db));
+  isFrozen = true;
+  expect(await failure(read(db))).toMatchObject(unavailable);
+  await closed.promise;
+});
+
+it("connections that have died in silence cost one call its time, and not one call each", async () => {
+  let isDead = false;
+  // As after a firewall has forgotten the connections that were idle: new ones are forwarded.
+  const relay = await startRelay(serverOf(test.config), (client, server) => {
+    const isOld = !isDead;
+    client.on("data", (bytes) => (isOld && isDead ? undefined : void server.write(bytes)));
+    server.pipe(client);
+  });
+  const { socketPath: _, ...account } = test.config;
+  const address = { ...account, host: "127.0.0.1", port: relay.port };
+  const db = new Database({ address, connections: 12, timeoutMs });
+  onTestFinished(() => db.close());
+  const readAll = () => Promise.all([1, 2, 3, 4, 5].map(() => db.reader(never).rows("SELECT SLEEP(0.1)")));
+  await untilDone(readAll);
+  isDead = true;
+  expect(await failure(read(db))).toMatchObject(unavailable);
+  await waitUntil("the connection to be given up", () => db.load.inUse === 0);
+  await readAll();
 });
 
 describe("a connection that freezes in the middle of a call", () => {

@@ -1,7 +1,6 @@
-// Transactions and reads take turns in one session.
-import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
+// A transaction begins with its first statement, and leaves nothing behind.
+import { beforeEach, expect, it, onTestFinished } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
-import { Session } from "../../../src/store/database/pool/session.ts";
 import { startCuttingProxy } from "../../support/cutting-proxy.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 
@@ -20,7 +19,7 @@ beforeEach(async () => {
 const add = () => db.transaction(never, (tx) => tx.run("UPDATE t SET n = n + 1 WHERE id = 1"));
 const read = () => db.reader(never).rows<{ n: number }>("SELECT n FROM t WHERE id = 1");
 
-it("a read leaves no transaction open in a session that had one", async () => {
+it("a read leaves no transaction open", async () => {
   await add();
   const [{ id, autocommit } = { id: 0, autocommit: 0 }] = await db
     .reader(never)
@@ -62,46 +61,4 @@ it("what a transaction wrote is lost when its ROLLBACK is, and the next call wor
   expect(proxy.wasCut()).toBe(true);
   await cut.transaction(never, (tx) => tx.run("UPDATE t SET n = n + 1 WHERE id = 1"));
   expect(await read()).toEqual([{ n: 1 }]);
-});
-
-it("a pool of few connections reserves none: all of them may be in transactions", async () => {
-  const small = new Database({ address: test.config, connections: 2 });
-  onTestFinished(() => small.close());
-  const both = Promise.withResolvers<void>();
-  let inside = 0;
-  const meet = () =>
-    small.transaction(never, async (tx) => {
-      await tx.rows("SELECT 1");
-      if (++inside === 2) both.resolve();
-      await both.promise;
-    });
-  await Promise.all([meet(), meet()]);
-});
-
-it("on Galera, no statement is prepared while a transaction is open", async () => {
-  const { setUp } = Session.prototype;
-  vi.spyOn(Session.prototype, "setUp").mockImplementation(async function (this: Session, options) {
-    await setUp.call(this, options);
-    // Only now: a MySQL server does not know the variables of Galera.
-    this.node = { server: "node", engine: "galera", isWritable: true };
-  });
-  onTestFinished(() => void vi.restoreAllMocks());
-  /** @returns how many statements the server prepared after the first one */
-  const preparedWithin = (galera: Database) =>
-    galera.transaction(never, async (tx) => {
-      const prepared = async () =>
-        Number((await tx.rows<{ Value: string }>("SHOW SESSION STATUS LIKE 'Com_stmt_prepare'"))[0]?.Value);
-      const before = await prepared();
-      await tx.run("UPDATE t SET n = n + 1 WHERE id = ?", [1]);
-      await tx.rows("SELECT n FROM t WHERE id = ?", [1]);
-      return (await prepared()) - before;
-    });
-  const open = () => {
-    const galera = new Database({ address: { ...test.config, syncReads: false }, connections: 1 });
-    onTestFinished(() => galera.close());
-    return galera;
-  };
-  expect(await preparedWithin(open())).toBe(0);
-  expect(await preparedWithin(open())).toBe(0);
-  expect(await read()).toEqual([{ n: 2 }]);
 });

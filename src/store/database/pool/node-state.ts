@@ -6,71 +6,35 @@ export interface NodeState {
   engine: "single" | "galera" | "group";
   /** Whether only one server of a replication group takes writes; undefined for other engines. */
   hasPrimary?: boolean;
-  /** Whether it takes writes: it is not read-only, and belongs to its cluster. */
-  isWritable: boolean;
 }
 
 /** The row of `stateQuery`. */
 export interface StateRow {
   server: string;
-  readOnly: number;
-  /** Variables of the cluster's plugin as `NAME=value`, separated by commas; null without one. */
-  plugin: string | null;
+  /** The name of the plugin; null or empty without one. */
+  galera: string | null;
+  /** Of Group Replication: the name of the group, and whether it has a single primary, `ON` or `OFF`; null without the plugin. */
+  replication: string | null;
 }
 
-const groupNames = "'group_replication_group_name', 'group_replication_single_primary_mode'";
-const galeraNames = "'WSREP_PROVIDER_NAME', 'WSREP_READY', 'WSREP_CLUSTER_STATUS', 'WSREP_LOCAL_STATE'";
-const pairs = "GROUP_CONCAT(CONCAT(UPPER(variable_name), '=', variable_value))";
+const groupVariables = "'group_replication_group_name', 'group_replication_single_primary_mode'";
 
 /**
- * Asks a server for its state, in one statement for all engines. Every account may read these tables. Each engine runs one
- * of the comments and ignores the other; a MariaDB without Galera lacks the variables.
+ * Asks a server for its state, in one statement for all engines. Every account may read these tables. Each engine runs its own
+ * comments and ignores the others.
  */
 export const stateQuery = `SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir) AS server,
-  @@read_only OR @@innodb_read_only /*!80000 OR @@super_read_only */ AS readOnly,
-  /*M!100100 (SELECT ${pairs} FROM information_schema.global_status WHERE variable_name IN (${galeraNames})) */
-  /*!80000 (SELECT ${pairs} FROM performance_schema.global_variables WHERE variable_name IN (${groupNames})) */
-  AS plugin`;
-
-/** The states of a Galera node that serves: Donor (it gives its data to another node) and Synced. */
-const servingStates = ["2", "4"];
+  /*M!100100 (SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'WSREP_PROVIDER_NAME') */
+  /*!80000 NULL */ AS galera,
+  /*!80000 (SELECT GROUP_CONCAT(variable_value ORDER BY variable_name) FROM performance_schema.global_variables
+    WHERE variable_name IN (${groupVariables})) */
+  /*M!100100 NULL */ AS replication`;
 
 /** Reads the row of `stateQuery`. */
-export function readState({ server, readOnly, plugin }: StateRow): NodeState {
-  const values = new Map((plugin ?? "").split(",").map((pair) => pair.split("=", 2) as [string, string | undefined]));
-  const isReadOnly = Number(readOnly) !== 0;
-  if (values.get("WSREP_PROVIDER_NAME")) {
-    const isMember =
-      values.get("WSREP_READY") === "ON" &&
-      values.get("WSREP_CLUSTER_STATUS") === "Primary" &&
-      servingStates.includes(values.get("WSREP_LOCAL_STATE") ?? "");
-    return { server, engine: "galera", isWritable: isMember && !isReadOnly };
-  }
-  if (!values.get("GROUP_REPLICATION_GROUP_NAME")) return { server, engine: "single", isWritable: !isReadOnly };
-  const hasPrimary = values.get("GROUP_REPLICATION_SINGLE_PRIMARY_MODE") !== "OFF";
-  return { server, engine: "group", hasPrimary, isWritable: !isReadOnly };
-}
-
-/** A row of `membersQuery`. */
-export interface MemberRow {
-  /** Whether this is the member that was asked. */
-  isOwn: number;
-  state: string;
-}
-
-/** Asks a member of a replication group how it sees the members. */
-export const membersQuery = `SELECT member_id = @@server_uuid AS isOwn, member_state AS state
-  FROM performance_schema.replication_group_members`;
-
-/**
- * Whether a member of a replication group takes part in it, and sees most of the others. The variables do not tell: a server
- * that has started without its group takes writes that the group never gets, and a COMMIT without a majority waits for ever.
- * @param rows of `membersQuery`
- */
-export function isInGroup(rows: readonly MemberRow[]): boolean {
-  const isOnline = rows.some(({ isOwn, state }) => Number(isOwn) === 1 && state === "ONLINE");
-  const unreachable = rows.filter(({ state }) => state === "UNREACHABLE");
-  return isOnline && unreachable.length * 2 < rows.length;
+export function readState({ server, galera, replication }: StateRow): NodeState {
+  if (galera) return { server, engine: "galera" };
+  const [group, singlePrimary] = (replication ?? "").split(",");
+  return group ? { server, engine: "group", hasPrimary: singlePrimary !== "OFF" } : { server, engine: "single" };
 }
 
 /**

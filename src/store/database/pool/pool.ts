@@ -1,300 +1,230 @@
-import { deadlineExceeded, unavailable } from "./deadline.ts";
-import { FreeSessions } from "./free-sessions.ts";
-import { HostMonitor } from "./host-monitor.ts";
-import { type HostAddress, Hosts } from "./hosts.ts";
-import { Lanes } from "./lanes.ts";
-import { seesCluster } from "./sees-cluster.ts";
-import { type DatabaseAddress, type LaneName, Session, type SessionOptions } from "./session.ts";
-import { StatementKiller } from "./statement-killer.ts";
-import type { Waiter } from "./wait-queue.ts";
+import type { Socket } from "node:net";
+import { createPool, type Pool as DriverPool, type PoolConnection } from "mysql2";
+import type { StoaError } from "../../../errors.ts";
+import { waitFor, withTimeout } from "../../../timing/wait.ts";
+import { checkDeadline, type DeadlineWatch, deadlineExceeded, unavailable, type Waiting } from "./deadline.ts";
+import { driverOptions, Link } from "./link.ts";
+import { Session, type SessionSettings } from "./session.ts";
+import { type DatabaseAddress, openSocket } from "./socket.ts";
 
-export interface PoolOptions extends Omit<SessionOptions, "address"> {
+/** How many calls may wait for a connection. More are refused, so that a slow database does not fill the memory. */
+const maxWaiting = 5_000;
+/** How long the statement of a call that has left may go on before its connection is closed, in milliseconds. */
+const abandonedMs = 2_000;
+/** How long running statements, and then the closing of connections, may take when the pool closes, in milliseconds. */
+const closeMs = 2_000;
+
+export interface PoolOptions extends SessionSettings {
   address: DatabaseAddress;
   /** The maximum number of open connections. */
   connections: number;
-  /** How long connecting may take, in milliseconds. */
+  /** How long connecting, and then each answer of the server to the settings, may take, in milliseconds. */
   connectTimeoutMs: number;
 }
 
-/**
- * How often the pool looks for passed deadlines and aborted calls, in milliseconds. One timer serves all calls: a timer and
- * a listener for each statement would cost more than the rest of its accounting.
- */
-const tickMs = 100;
-/** How long the statement of an abandoned session may go on before the connection is closed, in milliseconds. */
-const abandonedTimeoutMs = 2_000;
-/** How long running statements, and then the closing of connections, may take when the pool closes, in milliseconds. */
-const closeTimeoutMs = 2_000;
-/** How often connections are given up because their server was read-only from the start, in milliseconds. */
-const minLeaveIntervalMs = 1_000;
+/** What the pools of a database share. */
+export interface PoolHost {
+  readonly watch: DeadlineWatch;
+  opened(link: Link): void;
+  closed(link: Link): void;
+  /** The server of a connection has said that it is the wrong one. Retires the connections that must be closed. */
+  leave(link: Link): void;
+  /** Ends the statement of a call that has left. @throws the driver's error when the server does not answer */
+  kill(session: Session): Promise<void>;
+  /** A connection is silent: its statement does not end, although the server was asked to end it. */
+  silent(): void;
+}
+
+interface Waiter extends Waiting {
+  resolve(): void;
+  reject(reason: unknown): void;
+}
 
 /**
- * The connections of a process. Each lease has a deadline. When a statement is late or its caller has given up, the pool
- * takes the session away and ends the statement in the server. If that takes too long, it replaces the connection.
+ * Connections of one kind: the pool of mysql2, with what that lacks. The queue of waiting calls is bounded, and each call has
+ * a deadline. When its statement is late or its caller has left, the call loses the connection, and the statement is ended in
+ * the server. If that takes too long, the connection is closed.
  */
 export class Pool {
   readonly #options: PoolOptions;
-  /** Every session that is not closed. */
+  readonly #host: PoolHost;
+  readonly #driver: DriverPool;
+  /** How many connections are taken. A call that has left counts until its connection is free or closed. */
+  #taken = 0;
+  /** The calls that wait for a connection, in the order in which they came. */
+  readonly #waiting = new Set<Waiter>();
+  /** The calls that have a connection. */
   readonly #sessions = new Set<Session>();
-  readonly #free = new FreeSessions();
-  readonly #lanes: Lanes;
-  readonly #killer: StatementKiller;
-  readonly #hosts: Hosts;
-  readonly #monitor: HostMonitor;
-  #isCluster = false;
-  #whenChosen: Promise<void> | undefined;
-  /** When sessions were last given up because of their server, by `performance.now()`. */
-  #leftAt = Number.NEGATIVE_INFINITY;
-  #opening = 0;
-  #timer: NodeJS.Timeout | undefined;
-  /** Resolves `close` when the last session is gone; undefined while the pool is open. */
-  #closed: PromiseWithResolvers<void> | undefined;
+  readonly #links = new Map<PoolConnection, Link>();
+  /** The sockets of all connections, also of those that are being opened. */
+  readonly #sockets = new Set<Socket>();
+  /** The socket that the driver has opened for the call that is taking a connection just now. */
+  #opened: Socket | undefined;
+  /** Resolves when no connection is taken any more; undefined while the pool is open. */
+  #closing: PromiseWithResolvers<void> | undefined;
 
-  constructor(options: PoolOptions) {
+  constructor(options: PoolOptions, host: PoolHost) {
+    const { address, connections, connectTimeoutMs } = options;
     this.#options = options;
-    this.#lanes = new Lanes(options.connections);
-    this.#killer = new StatementKiller(options);
-    this.#hosts = new Hosts(options.address);
-    this.#monitor = new HostMonitor({
-      ...options,
-      hosts: this.#hosts,
-      onSwitch: (before, isGone) => this.#leaveHost(before, isGone),
+    this.#host = host;
+    this.#driver = createPool({
+      ...driverOptions(address, connectTimeoutMs),
+      connectionLimit: connections,
+      stream: () => this.#openSocket(),
     });
-  }
-
-  /** Whether the database has several servers, as far as is known: several are named, or connections tell. */
-  get isCluster(): boolean {
-    return this.#hosts.areMany || this.#isCluster;
+    host.watch.watch(this.#waiting, (waiter, reason) => waiter.reject(reason));
+    host.watch.watch(this.#sessions, (session, reason) => void this.#abandon(session, reason));
   }
 
   /** How many connections work for a call, and how many calls wait for one. */
   get load(): { inUse: number; waiting: number } {
-    return { inUse: this.#sessions.size - this.#free.size - this.#opening, waiting: this.#lanes.waiting };
+    return { inUse: this.#taken, waiting: this.#waiting.size };
   }
 
   /**
-   * Leases a session. The caller must give it back by `release`.
-   * @param lane what the session is for
-   * @param autocommit how the caller uses it; the session may have to change over
+   * Lends a connection. The caller must give it back by `release`.
    * @param endsAt when the caller's time is over, by `performance.now()`
    * @throws StoaError `unavailable`; the signal's reason; the error of connecting
    */
-  lease(lane: LaneName, autocommit: boolean, signal: AbortSignal, endsAt: number): Session | Promise<Session> {
-    // Calls wait in this lane only while there is no free session or no room. So this call overtakes nobody.
-    const session = this.#lanes.hasRoom(lane) ? this.#free.take(autocommit) : undefined;
-    if (session !== undefined) {
-      this.#watch();
-      return this.#give(session, { lane, signal, endsAt });
+  lend(signal: AbortSignal, endsAt: number): Promise<Session> {
+    checkDeadline(signal, endsAt);
+    if (this.#closing !== undefined) throw stopping();
+    if (this.#taken >= this.#options.connections) {
+      return this.#wait(signal, endsAt).then(() => this.#take(signal, endsAt));
     }
-    if (this.#closed !== undefined) throw unavailable("The service is stopping.");
-    if (this.#lanes.isQueueFull(lane)) throw unavailable("Too many calls wait for the database.");
-    const promise = this.#lanes.wait(lane, autocommit, signal, endsAt);
-    this.#openMore();
-    this.#watch();
-    return promise;
+    this.#taken += 1;
+    return this.#take(signal, endsAt);
   }
 
-  /** Takes a session back from the lease that it had. `isUsable` is false when it may still be in a transaction. */
-  release(session: Session, lease: number, isUsable = true): void {
-    // The pool already has an abandoned session, and may have lent it again. A lost session is gone.
-    if (!session.isHeldBy(lease)) return;
-    if (!isUsable) this.#close(session, unavailable("The connection was abandoned."));
-    else if (!session.isMisplaced || !this.#leaveServer(session)) this.#offer(session);
+  /** Takes a connection back. @param isUsable false when it may still be in a transaction */
+  release(session: Session, isUsable = true): void {
+    // The connection may have been taken away from the call.
+    if (!this.#sessions.delete(session)) return;
+    const { link } = session;
+    if (link.isMisplaced) this.#host.leave(link);
+    if (!isUsable) link.isRetired = true;
+    this.#giveBack(link);
   }
 
   /** Refuses waiting calls, gives running statements a moment, and closes every connection. */
   async close(): Promise<void> {
-    if (this.#closed === undefined) {
-      this.#closed = Promise.withResolvers<void>();
-      this.#monitor.stop();
-      const error = unavailable("The service is stopping.");
-      for (const waiter of this.#lanes.removeLate(Number.POSITIVE_INFINITY)) waiter.reject(error);
-      const endsAt = performance.now() + closeTimeoutMs;
-      for (const session of this.#sessions) session.endsAt = Math.min(session.endsAt, endsAt);
-      for (const session of this.#free.takeAll()) this.#sayGoodbye(session);
-      this.#settleClose();
-      this.#watch();
-    }
-    await this.#closed.promise;
+    this.#closing = Promise.withResolvers<void>();
+    for (const { reject } of this.#waiting) reject(stopping());
+    this.#waiting.clear();
+    const endsAt = performance.now() + closeMs;
+    for (const session of this.#sessions) session.endsAt = Math.min(session.endsAt, endsAt);
+    if (this.#taken > 0) await withTimeout(this.#closing.promise, closeMs);
+    const closed = [...this.#sockets].map((socket) => new Promise((resolve) => socket.once("close", resolve)));
+    // The driver says good-bye on each connection. A frozen server does not answer that.
+    this.#driver.end(() => {});
+    await withTimeout(Promise.all(closed), closeMs);
+    for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Puts a session among the free ones, and gives it to a waiting call if there is one. */
-  #offer(session: Session): void {
-    if (session.isRetired) {
-      this.#close(session, leftServer());
-      return;
-    }
-    this.#lanes.leave(session);
-    session.state = "free";
-    session.signal = undefined;
-    this.#free.add(session);
-    this.#serve();
-    if (this.#closed !== undefined) for (const idle of this.#free.takeAll()) this.#sayGoodbye(idle);
+  #wait(signal: AbortSignal, endsAt: number): Promise<void> {
+    if (this.#waiting.size > maxWaiting) throw unavailable("Too many calls wait for the database.");
+    return new Promise((resolve, reject) => {
+      this.#waiting.add({ resolve, reject, isBusy: true, signal, endsAt });
+    });
   }
 
-  /** Gives free sessions to waiting calls. */
-  #serve(): void {
-    while (this.#free.size > 0) {
-      const waiter = this.#lanes.removeNext();
-      if (waiter === undefined) return;
-      waiter.resolve(this.#give(this.#free.take(waiter.autocommit) as Session, waiter));
-    }
+  /** Takes a free connection of the driver's pool, or lets that open one. */
+  #take(signal: AbortSignal, endsAt: number): Promise<Session> {
+    let socket: Socket | undefined;
+    this.#opened = undefined;
+    const taking = new Promise<Session>((resolve, reject) => {
+      this.#driver.getConnection((error, connection) => {
+        const link = this.#links.get(connection);
+        if (error) reject(this.#closing === undefined ? error : stopping());
+        else if (socket !== undefined) resolve(this.#setUp(connection, socket, signal, endsAt));
+        else if (link !== undefined && !link.isClosed) resolve(this.#begin(link, signal, endsAt));
+        else {
+          // It has been closed in this moment.
+          connection.destroy();
+          resolve(this.#take(signal, endsAt));
+        }
+      });
+    });
+    socket = this.#opened;
+    return socket === undefined ? taking : this.#orLeave(taking, signal, endsAt);
   }
 
-  #give(session: Session, { lane, signal, endsAt }: Pick<Waiter, "lane" | "signal" | "endsAt">): Session {
-    this.#lanes.take(session, lane);
-    session.lend(signal, endsAt);
+  #begin(link: Link, signal: AbortSignal, endsAt: number): Session {
+    const session = new Session(link, signal, endsAt);
+    this.#sessions.add(session);
     return session;
   }
 
-  /** Opens a session for each waiting call, up to the maximum. */
-  #openMore(): void {
-    const { connections } = this.#options;
-    this.#monitor.start();
-    if (!this.#hosts.isChosen) {
-      this.#whenChosen ??= this.#hosts.chosen().then(() => this.#openMore());
-      return;
-    }
-    while (this.#sessions.size < connections && this.#opening < this.#lanes.demand) void this.#open();
-  }
-
-  async #open(): Promise<void> {
-    const options = { ...this.#options, address: this.#hosts.current };
-    const session: Session = new Session(options, () => this.#forget(session));
-    session.endsAt = performance.now() + options.connectTimeoutMs;
-    this.#sessions.add(session);
-    this.#opening += 1;
+  /** Waits for a connection that is being opened. A caller that leaves meanwhile leaves it to the next one. */
+  async #orLeave(taking: Promise<Session>, signal: AbortSignal, endsAt: number): Promise<Session> {
+    taking.catch(() => this.#giveBack());
     try {
-      await session.setUp(options);
-      this.#opening -= 1;
-      this.#lookAtServers();
-      // The pool may have left this server while it answered.
-      session.isRetired = options.address !== this.#hosts.current;
-      this.#offer(session);
+      const ms = endsAt - performance.now();
+      return await waitFor(taking, { signal, ms, onTimeout: ({ reject }) => reject(deadlineExceeded()) });
     } catch (error) {
-      this.#opening -= 1;
-      this.#monitor.lookNow();
-      // This comes before another session is opened: while the server refuses, each attempt rejects one call.
-      this.#lanes.removeNext()?.reject(error);
-      this.#close(session, error);
+      taking.then((session) => this.release(session)).catch(() => {});
+      throw error;
     }
   }
 
-  /**
-   * The server of this session has refused to work, because it is read-only or cut off from its cluster. Closes the session
-   * and the others on that server: the same address may now lead to another one.
-   * @returns false if the session stays: a new one would find the same server in the same state
-   */
-  #leaveServer(session: Session): boolean {
-    const now = performance.now();
-    this.#monitor.lookNow();
-    if (!session.node.isWritable && now - this.#leftAt < minLeaveIntervalMs) {
-      session.isMisplaced = false;
-      return false;
+  #openSocket(): Socket {
+    const socket = openSocket(this.#options.address);
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+    this.#opened = socket;
+    return socket;
+  }
+
+  async #setUp(connection: PoolConnection, socket: Socket, signal: AbortSignal, endsAt: number): Promise<Session> {
+    const link = new Link(connection, socket);
+    this.#links.set(connection, link);
+    link.onClosed(() => {
+      this.#links.delete(connection);
+      this.#host.closed(link);
+    });
+    try {
+      await new Session(link).setUp(this.#options, this.#options.connectTimeoutMs);
+    } catch (error) {
+      link.destroy(error);
+      throw error;
     }
-    this.#leftAt = now;
-    this.#retire((each) => each.node.server === session.node.server, false);
-    this.#close(session, leftServer());
-    return true;
+    this.#host.opened(link);
+    return this.#begin(link, signal, endsAt);
   }
 
-  /** Another server is used from now on. @param isGone whether statements on the one before will not end by themselves */
-  #leaveHost(before: HostAddress, isGone: boolean): void {
-    this.#retire((session) => session.address === before, isGone);
-    this.#openMore();
-  }
-
-  /** Closes sessions that are not in use; others when they are released, or at once if `isGone`. */
-  #retire(isLeft: (session: Session) => boolean, isGone: boolean): void {
-    for (const session of [...this.#sessions].filter(isLeft)) {
-      if (session.state === "free" || isGone) this.#close(session, leftServer());
-      else session.isRetired = true;
+  /** Takes the connection away from a call, and ends its statement. The next call gets the connection when that is done. */
+  async #abandon(session: Session, reason: unknown): Promise<void> {
+    const { link } = session;
+    const ended = Promise.all([this.#host.kill(session), session.abandon(reason)]);
+    try {
+      const isFree = ended.then(() => new Session(link).command("ROLLBACK"));
+      await waitFor(isFree, { ms: abandonedMs, onTimeout: ({ reject }) => reject(deadlineExceeded()) });
+    } catch (error) {
+      link.destroy(error);
+      this.#host.silent();
     }
+    this.#giveBack(link);
   }
 
-  /** Starts the timer that watches the deadlines. */
-  #watch(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.#tick(performance.now());
-      if (this.#sessions.size > this.#free.size || this.#lanes.waiting > 0) this.#watch();
-    }, tickMs);
-  }
-
-  #tick(now: number): void {
-    for (const session of this.#sessions) {
-      const isLate = session.endsAt <= now;
-      if (session.state === "leased") {
-        if (!session.isBusy) continue; // Its caller checks the deadline before the next statement.
-        if (session.signal?.aborted) this.#abandon(session, session.signal.reason);
-        else if (isLate) this.#abandon(session, deadlineExceeded());
-      } else if (isLate && session.state === "abandoned") {
-        const { lane } = session;
-        this.#close(session, deadlineExceeded());
-        // Not every engine ends a search at once.
-        if (lane === "searches") continue;
-        // The free connections have been silent for even longer, and are probably dead too. Each would cost a call its time.
-        for (const other of this.#free.takeAll()) this.#close(other, deadlineExceeded());
-      } else if (isLate && session.state !== "free") {
-        this.#close(session, deadlineExceeded());
+  /** Gives a connection back, or the place of one. The call that has waited longest takes the place: no newcomer overtakes it. */
+  #giveBack(link?: Link): void {
+    link?.release();
+    for (const next of this.#waiting) {
+      this.#waiting.delete(next);
+      try {
+        // It may have left since the watch has looked.
+        checkDeadline(next.signal, next.endsAt);
+        next.resolve();
+        return;
+      } catch (error) {
+        next.reject(error);
       }
     }
-    for (const waiter of this.#lanes.removeLate(now)) waiter.reject(deadlineExceeded());
-  }
-
-  /** Takes a session from its caller, whose statement fails with `reason`. The session is free once the statement has ended. */
-  #abandon(session: Session, reason: unknown): void {
-    const isEnding = session.signal === undefined;
-    session.state = "abandoned";
-    session.endsAt = performance.now() + abandonedTimeoutMs;
-    const settled = session.abandon(reason);
-    // A COMMIT is never interrupted. The KILL must be over before the next caller's statement, or it might end that one.
-    const killed = isEnding ? undefined : this.#killer.end(session);
-    void Promise.all([settled, killed])
-      .then(() => session.command("ROLLBACK"))
-      .then(
-        () => {
-          if (session.state === "abandoned") this.#offer(session);
-        },
-        (error) => this.#close(session, error),
-      );
-  }
-
-  #sayGoodbye(session: Session): void {
-    session.endsAt = performance.now() + closeTimeoutMs;
-    session.end();
-  }
-
-  #close(session: Session, reason: unknown): void {
-    session.destroy(reason);
-    this.#forget(session);
-  }
-
-  /** Removes a closed session. */
-  #forget(session: Session): void {
-    if (!this.#sessions.delete(session)) return;
-    this.#lanes.leave(session);
-    this.#free.remove(session);
-    this.#lookAtServers();
-    // Another lane may have waited for the room that this session leaves.
-    this.#serve();
-    this.#openMore();
-    this.#settleClose();
-  }
-
-  #lookAtServers(): void {
-    this.#isCluster = seesCluster(this.#sessions, this.#isCluster);
-  }
-
-  #settleClose(): void {
-    if (this.#closed === undefined || this.#sessions.size > 0) return;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#closed.resolve();
+    this.#taken -= 1;
+    if (this.#taken === 0) this.#closing?.resolve();
   }
 }
 
-/** The error of a statement on a server that the pool has left. To the caller its connection is lost. */
-function leftServer(): Error {
-  return Object.assign(new Error("The connection to this server was given up."), { code: "PROTOCOL_CONNECTION_LOST" });
+function stopping(): StoaError {
+  return unavailable("The service is stopping.");
 }

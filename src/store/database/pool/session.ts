@@ -1,154 +1,82 @@
-import { connect, isIP, type Socket } from "node:net";
-import {
-  type Connection,
-  type ConnectionOptions,
-  createConnection,
-  type ResultSetHeader,
-  type RowDataPacket,
-} from "mysql2";
+import type { QueryError, RowDataPacket } from "mysql2";
 import { isMisplaced } from "../database-errors.ts";
 import type { Param } from "../queryable.ts";
-import { clusterStatement, type NodeState, readState, type StateRow, stateQuery } from "./node-state.ts";
+import type { Link } from "./link.ts";
+import { clusterStatement, readState, type StateRow, stateQuery } from "./node-state.ts";
+import type { DatabaseAddress } from "./socket.ts";
 
-/** Where one server is. */
-export type ServerAddress = Pick<
-  ConnectionOptions,
-  "host" | "port" | "socketPath" | "user" | "password" | "database" | "ssl"
->;
-
-/** Where the database is. */
-export interface DatabaseAddress extends ServerAddress {
-  /** Other servers of the same cluster, in the order in which they are preferred after the first. */
-  others?: readonly { host: string; port: number }[];
-  /** Whether reads wait, on a cluster, for what its other servers have acknowledged; by default they do. */
-  syncReads?: boolean;
-}
-
-/** What a connection is for: reads, writes, searches, or work that must not wait for any of these, such as readiness and seals. */
-export type LaneName = "reads" | "writes" | "searches" | "priority";
-
-/**
- * Who has the session now. The pool changes it:
- * `opening` → `free` ⇄ `leased`; `leased` → `abandoned` (its caller's statement failed, but still runs) → `free`;
- * any → `closing` (waiting for the server to close the connection) → `closed`.
- */
-export type SessionState = "opening" | "free" | "leased" | "abandoned" | "closing" | "closed";
-
-export interface SessionOptions {
-  address: ServerAddress & Pick<DatabaseAddress, "syncReads">;
+export interface SessionSettings {
+  address: Pick<DatabaseAddress, "syncReads">;
+  /** Whether each statement is a transaction of its own. Otherwise the first one begins a transaction, without a round trip. */
+  autocommit: boolean;
   /** How long a statement may run before the server ends it, in milliseconds. Infinity means without limit. */
   statementTimeoutMs: number;
 }
 
-/** How many statements a connection keeps prepared. The source has a few dozen, most of them fixed. */
-const maxPrepared = 200;
-
 const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
 /**
- * One connection to the server. It runs one statement at a time. mysql2 ends a connection by half-closing its socket, and
- * then waits for the server, which may be frozen. So this class makes and destroys the socket.
+ * One call's use of a connection. It runs one statement at a time. After the connection has been taken away from the call, no
+ * statement of it runs any more, although another call may use the connection.
  */
 export class Session {
-  state: SessionState = "opening";
-  /** Counts the leases. Whoever has an earlier one has lost the session, although somebody else may have it now. */
-  lease = 0;
-  /** The deadline of the current state, by `performance.now()`. */
-  endsAt = Number.POSITIVE_INFINITY;
-  /** The lane that uses it; undefined while it is not in use. `Lanes` changes it. */
-  lane: LaneName | undefined;
+  readonly link: Link;
   /** Aborts when the caller gives up. Undefined while a statement runs that must not be interrupted: COMMIT, ROLLBACK. */
   signal: AbortSignal | undefined;
-  /** What the server said of itself when the connection was made. */
-  node: NodeState = { server: "", engine: "single", isWritable: true };
-  /** Whether its server has said that it is the wrong one; see `isMisplaced` of errors. */
-  isMisplaced = false;
-  /** Whether the pool closes it instead of lending it again. */
-  isRetired = false;
-  /** Which of the servers of the pool this is, as the pool names it. */
-  readonly address: SessionOptions["address"];
-  /**
-   * Whether each statement is a transaction of its own. Otherwise the first statement also begins a transaction, without a
-   * round trip for that. Undefined while the session changes over, and if that has failed.
-   */
-  autocommit: boolean | undefined = true;
-  readonly #socket: Socket;
-  readonly #connection: Connection;
-  readonly #onLost: (error: unknown) => void;
+  /** When the time of the call is over, by `performance.now()`. */
+  endsAt: number;
   /** Rejects the promise of the running statement; undefined while no statement runs. */
   #fail: ((reason: unknown) => void) | undefined;
-  #settled: (() => void) | undefined;
-  /** The statements that the server has prepared. */
-  readonly #prepared = new Set<string>();
+  #onEnded: (() => void) | undefined;
+  /** Why the call has lost the connection; undefined while it has it. */
+  #lost: { reason: unknown } | undefined;
 
-  /** @param onLost called once, when the connection has ended without `destroy` */
-  constructor(options: SessionOptions, onLost: (error: unknown) => void) {
-    const { syncReads: _, ...address } = options.address;
-    this.address = options.address;
-    this.#socket = openSocket(address);
-    this.#onLost = onLost;
-    this.#connection = createConnection({
-      ...address,
-      stream: this.#socket,
-      // The pool has a timeout for connecting.
-      connectTimeout: 0,
-      charset: "utf8mb4_bin",
-      maxPreparedStatements: maxPrepared,
-    });
-    this.#connection.on("error", (error) => this.#lose(error));
-    this.#connection.on("end", () => this.#lose(closedByServer()));
-    // With TLS, mysql2 does not notice when the socket closes.
-    this.#socket.once("close", () => this.#lose(closedByServer()));
-  }
-
-  /** Waits until the server takes statements, and sets the session's variables. */
-  async setUp({ statementTimeoutMs, address }: SessionOptions): Promise<void> {
-    await this.command(isolation);
-    await this.command(settings(statementTimeoutMs));
-    await this.lookAtNode();
-    const { syncReads = true } = address;
-    const more = clusterStatement(this.node, { syncReads, isLimited: Number.isFinite(statementTimeoutMs) });
-    if (more !== undefined) await this.command(more);
-  }
-
-  /** Asks the server for its state. */
-  async lookAtNode(): Promise<NodeState> {
-    const [row] = await this.#query<StateRow[]>(stateQuery);
-    if (row !== undefined) this.node = readState(row);
-    return this.node;
-  }
-
-  /** The server's id of this connection. */
-  get threadId(): number {
-    return this.#connection.threadId;
-  }
-
-  /** Begins a lease. */
-  lend(signal: AbortSignal, endsAt: number): void {
-    this.state = "leased";
-    this.lease += 1;
+  constructor(link: Link, signal?: AbortSignal, endsAt = Number.POSITIVE_INFINITY) {
+    this.link = link;
     this.signal = signal;
     this.endsAt = endsAt;
-  }
-
-  /** Whether the caller with this lease still has the session. */
-  isHeldBy(lease: number): boolean {
-    return this.state === "leased" && this.lease === lease;
+    link.user = this;
   }
 
   get isBusy(): boolean {
     return this.#fail !== undefined;
   }
 
+  /** Whether the connection was taken away from the call, or is closed. */
+  get isLost(): boolean {
+    return this.#lost !== undefined;
+  }
+
   /** Runs a prepared statement. */
   execute<Result>(sql: string, params: readonly Param[] = []): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#fail = reject;
-      this.#connection.execute<RowDataPacket[] | ResultSetHeader>(sql, params as Param[], (error, result) => {
-        this.#settle(error);
-        if (error) return reject(error);
-        this.#keep(sql);
-        resolve(result as Result);
+      this.#begin(reject);
+      this.link.connection.execute<RowDataPacket[]>(sql, params as Param[], (error, result) => {
+        if (this.#end(error, sql)) resolve(result as Result);
+      });
+    });
+  }
+
+  /** Prepares a statement. */
+  prepare(sql: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#begin(reject);
+      this.link.connection.prepare(sql, (error) => {
+        if (this.#end(error, sql)) resolve();
+      });
+    });
+  }
+
+  /**
+   * Runs a statement by the text protocol: not every statement can be prepared.
+   * @param timeout how long the server may be silent, in milliseconds; by default the watch of deadlines decides. When it is
+   * over, the connection cannot be used any more
+   */
+  command<Result>(sql: string, timeout?: number): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#begin(reject);
+      this.link.connection.query<RowDataPacket[]>({ sql, ...(timeout && { timeout }) }, (error, result) => {
+        if (this.#end(error)) resolve(result as unknown as Result);
       });
     });
   }
@@ -159,102 +87,61 @@ export class Session {
    * the COMMIT succeeds: of nothing.
    */
   mustPrepareBefore(sql: string): boolean {
-    return this.node.engine === "galera" && !this.#prepared.has(sql);
+    return this.link.node.engine === "galera" && !this.link.prepared.has(sql);
   }
 
-  /** Prepares a statement. */
-  prepare(sql: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#fail = reject;
-      this.#connection.prepare(sql, (error) => {
-        this.#settle(error);
-        if (error) return reject(error);
-        this.#keep(sql);
-        resolve();
-      });
-    });
+  /** Sets the variables of the server's session. @param answerMs how long each answer may take, in milliseconds */
+  async setUp({ address: { syncReads = true }, ...settings }: SessionSettings, answerMs: number): Promise<void> {
+    await this.command(isolation, answerMs);
+    await this.command(settingsStatement(settings), answerMs);
+    await this.lookAtNode(answerMs);
+    const isLimited = Number.isFinite(settings.statementTimeoutMs);
+    const more = clusterStatement(this.link.node, { syncReads, isLimited });
+    if (more !== undefined) await this.command(more, answerMs);
   }
 
-  /** Runs a statement by the text protocol: not every statement can be prepared. */
-  async command(sql: string): Promise<void> {
-    await this.#query(sql);
+  /** Asks the server for its state. */
+  async lookAtNode(answerMs: number): Promise<void> {
+    const [row] = await this.command<StateRow[]>(stateQuery, answerMs);
+    if (row !== undefined) this.link.node = readState(row);
   }
 
-  /** Changes over. No transaction may be open. */
-  async setAutocommit(autocommit: boolean): Promise<void> {
-    this.autocommit = undefined;
-    await this.command(`SET autocommit = ${Number(autocommit)}`);
-    this.autocommit = autocommit;
+  /** Takes the connection away from the call. Its statement goes on, but the promise of it rejects with `reason`. */
+  lose(reason: unknown): void {
+    this.#lost ??= { reason };
+    this.#fail?.(reason);
+    this.#fail = undefined;
   }
 
-  /**
-   * Rejects the promise of the running statement with `reason`. The statement itself goes on.
-   * @returns a promise that resolves when the statement has ended; never, if the server stays silent
-   */
+  /** Like `lose`. @returns a promise that resolves when the statement has ended; never, if the server stays silent */
   abandon(reason: unknown): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#settled = resolve;
-    this.#fail?.(reason);
+    this.#onEnded = resolve;
+    this.lose(reason);
     return promise;
   }
 
-  /** Asks the server to close the connection; `onLost` is called when it has. If that takes too long, call `destroy`. */
-  end(): void {
-    if (this.state === "closed") return;
-    this.state = "closing";
-    this.#connection.end();
+  /** @throws why the call has lost the connection */
+  #begin(reject: (reason: unknown) => void): void {
+    if (this.#lost !== undefined) throw this.#lost.reason;
+    this.#fail = reject;
   }
 
-  /** Closes the socket at once. A statement that runs fails with `reason`. */
-  destroy(reason: unknown): void {
-    if (this.state === "closed") return;
-    this.state = "closed";
+  /** @returns whether the statement has succeeded */
+  #end(error: QueryError | null, prepared?: string): boolean {
     const fail = this.#fail;
     this.#fail = undefined;
-    this.#connection.destroy();
-    this.#socket.destroy();
-    fail?.(reason);
+    this.#onEnded?.();
+    const { link } = this;
+    if (error === null) {
+      if (prepared !== undefined && link.node.engine === "galera") link.keep(prepared);
+      return true;
+    }
+    if (isMisplaced(error)) link.isMisplaced = true;
+    if (error.fatal) link.destroy(error);
+    fail?.(error);
+    return false;
   }
-
-  #query<Result>(sql: string): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      this.#fail = reject;
-      this.#connection.query<RowDataPacket[]>(sql, (error, result) => {
-        this.#settle(error);
-        if (error) reject(error);
-        else resolve(result as Result);
-      });
-    });
-  }
-
-  /** A statement is prepared. The driver forgets one for each that is too many, and would prepare that one again unnoticed. */
-  #keep(sql: string): void {
-    this.#prepared.add(sql);
-    if (this.node.engine === "galera" && this.#prepared.size >= maxPrepared) this.isRetired = true;
-  }
-
-  #settle(error: { fatal?: boolean } | null): void {
-    this.#fail = undefined;
-    if (error !== null && isMisplaced(error)) this.isMisplaced = true;
-    if (error?.fatal) this.#lose(error);
-    this.#settled?.();
-    this.#settled = undefined;
-  }
-
-  #lose(error: unknown): void {
-    if (this.state === "closed") return;
-    this.destroy(error);
-    this.#onLost(error);
-  }
-}
-
-/** Opens the socket that the driver uses. */
-export function openSocket({ socketPath, host = "localhost", port = 3306 }: ServerAddress): Socket {
-  const socket =
-    socketPath === undefined ? connect({ host, port, noDelay: true, keepAlive: true }) : connect(socketPath);
-  // With an address as the host, mysql2 would compare the certificate with "localhost". Node.js reads the name from here.
-  if (isIP(host) !== 0) Object.assign(socket, { _host: host });
-  return socket;
 }
 
 /**
@@ -262,20 +149,17 @@ export function openSocket({ socketPath, host = "localhost", port = 3306 }: Serv
  * and take long only when they wait for locks; both engines have a timeout for that. Waiting for a lock takes at most half
  * the time, so that the other half is left for another attempt.
  */
-function settings(statementTimeoutMs: number): string {
+function settingsStatement({ autocommit, statementTimeoutMs }: Omit<SessionSettings, "address">): string {
   const isLimited = Number.isFinite(statementTimeoutMs);
   const ms = isLimited ? Math.ceil(statementTimeoutMs) : 0;
   const lockSeconds = isLimited ? Math.max(1, Math.floor(statementTimeoutMs / 2_000)) : 10;
   return [
     "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'",
+    `autocommit = ${Number(autocommit)}`,
     `innodb_lock_wait_timeout = ${lockSeconds}`,
     ...(isLimited ? [`lock_wait_timeout = ${lockSeconds}`] : []),
     // Each engine runs one of the following comments and ignores the other.
   ]
     .join(", ")
     .concat(` /*M!100100 , max_statement_time = ${ms / 1000} */ /*!80000 , max_execution_time = ${ms} */`);
-}
-
-function closedByServer(): Error {
-  return Object.assign(new Error("The server closed the connection."), { code: "PROTOCOL_CONNECTION_LOST" });
 }

@@ -1,57 +1,69 @@
-import { Session, type SessionOptions } from "./session.ts";
+import { isLost } from "../database-errors.ts";
+import { Link } from "./link.ts";
+import { Session } from "./session.ts";
+import type { DatabaseAddress } from "./socket.ts";
 
-/** How long one connection for KILLs may last, in milliseconds. */
-const connectionTimeoutMs = 1_500;
+/** How long connecting for KILLs, and then each of them, may take, in milliseconds. */
+const answerMs = 1_000;
 
-interface Target {
-  address: SessionOptions["address"];
-  threadId: number;
-  server: string;
-  done: () => void;
+interface Target extends PromiseWithResolvers<void> {
+  link: Link;
 }
 
 /**
- * Ends statements whose callers have given up, by KILL QUERY. It opens one connection for all pending KILLs, and none while
- * none is pending. When a KILL fails, the server's own timeout ends the statement.
+ * Ends statements whose callers have left, by KILL QUERY. It opens one connection for all pending KILLs, and none while none
+ * is pending. When a KILL fails, the server's own timeout ends the statement.
  */
 export class StatementKiller {
-  readonly #options: Pick<SessionOptions, "statementTimeoutMs">;
-  #pending: Target[] = [];
+  readonly #address: DatabaseAddress;
+  readonly #pending: Target[] = [];
   #isRunning = false;
 
-  constructor(options: Pick<SessionOptions, "statementTimeoutMs">) {
-    this.#options = options;
+  constructor(address: DatabaseAddress) {
+    this.#address = address;
   }
 
-  /** Resolves when the KILL for this session is over, whether or not it succeeded. Never rejects. */
-  end({ address, threadId, node: { server } }: Session): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#pending.push({ address, threadId, server, done: resolve });
-    if (!this.#isRunning) void this.#killPending(address);
-    return promise;
+  /**
+   * Ends the statement of a session, unless that must not be interrupted. Resolves when no KILL is under way any more, which
+   * might end another statement of the same connection.
+   * @throws the driver's error when the server does not answer
+   */
+  async end({ link, signal }: Session): Promise<void> {
+    if (signal === undefined) return;
+    const target = { ...Promise.withResolvers<void>(), link };
+    this.#pending.push(target);
+    if (!this.#isRunning) void this.#endPending();
+    await target.promise;
   }
 
-  async #killPending(address: Target["address"]): Promise<void> {
+  async #endPending(): Promise<void> {
     this.#isRunning = true;
-    const { statementTimeoutMs } = this.#options;
-    const options = { address, statementTimeoutMs };
-    const session = new Session(options, () => clearTimeout(timer));
-    const timer = setTimeout(() => session.destroy(new Error("The server does not answer.")), connectionTimeoutMs);
+    const link = Link.open(this.#address, answerMs);
     try {
-      await session.setUp(options);
-      for (let target = this.#pending.shift(); target !== undefined; target = this.#pending.shift()) {
-        // Ids count up from the server's start. A higher id belongs to another server, or to the time before a restart.
-        const isThere = target.server === session.node.server && target.threadId < session.threadId;
-        // It fails when the statement has ended meanwhile. A lost connection makes the next KILL fail as well.
-        if (isThere) await session.command(`KILL QUERY ${target.threadId}`).catch(() => {});
-        target.done();
+      const session = new Session(link);
+      await session.lookAtNode(answerMs);
+      for (let [target] = this.#pending; target !== undefined; [target] = this.#pending) {
+        if (isThere(target.link, link)) await kill(session, target.link);
+        this.#pending.shift();
+        target.resolve();
       }
-    } catch {
-      // The server does not answer. Its own timeout ends the pending statements.
-    } finally {
-      session.end();
-      for (const { done } of this.#pending.splice(0)) done();
-      this.#isRunning = false;
+    } catch (error) {
+      // If the server has answered, it has taken no KILL.
+      for (const { resolve, reject } of this.#pending.splice(0)) isLost(error) ? reject(error) : resolve();
     }
+    link.end(answerMs);
+    this.#isRunning = false;
   }
+}
+
+/** Ids count up from the server's start. A higher id belongs to another server, or to the time before a restart. */
+function isThere(target: Link, own: Link): boolean {
+  return target.node.server === own.node.server && target.connection.threadId < own.connection.threadId;
+}
+
+async function kill(session: Session, { connection }: Link): Promise<void> {
+  await session.command(`KILL QUERY ${connection.threadId}`, answerMs).catch((error) => {
+    // Otherwise the connection has ended meanwhile.
+    if (isLost(error)) throw error;
+  });
 }

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from "vitest";
-import { defaultMinFree, FreeSpace, type Space } from "../../../src/store/database/free-space.ts";
-import { waitUntil } from "../../support/wait.ts";
+import { defaultMinFree, FreeSpace, type Space } from "../../src/private-database/free-space.ts";
+import { waitUntil } from "../support/wait.ts";
 
 const MIB = 1024 * 1024;
 const log: string[] = [];
@@ -24,22 +24,21 @@ it.each([
 it("writes are refused below the minimum and accepted again a tenth above it", async () => {
   const disk = { freeBytes: 101 * MIB, totalBytes: 1000 * MIB };
   const space = await watch(async () => ({ ...disk }));
-  expect(space.refusal).toBeUndefined();
+  expect(space.isLow).toBe(false);
   expect(space.warning).toBeUndefined();
 
   disk.freeBytes = 99 * MIB;
-  await waitUntil("writes to be refused", () => space.refusal !== undefined);
-  expect(space.refusal).toMatchObject({ code: "unavailable", retryAfterSeconds: 10 });
+  await waitUntil("writes to be refused", () => space.isLow);
   expect(space.warning).toBe(
     "The disk of the private database has 99 MiB free. Writes are refused until it has 110 MiB.",
   );
 
   disk.freeBytes = 105 * MIB;
   await waitUntil("another look", () => space.freeBytes === disk.freeBytes);
-  expect(space.refusal).toBeDefined();
+  expect(space.isLow).toBe(true);
 
   disk.freeBytes = 111 * MIB;
-  await waitUntil("writes to be back", () => space.refusal === undefined);
+  await waitUntil("writes to be back", () => !space.isLow);
   expect(log).toEqual([
     "The disk of the private database has 99 MiB free. Writes are refused until it has 110 MiB. Free space on the disk of /data.",
     "the disk of /data has 111 MiB free; writes are accepted again",
@@ -52,16 +51,16 @@ it("the last known state stays and a warning is logged when the disk cannot be r
     if (failure !== undefined) throw failure;
     return { freeBytes: 99 * MIB, totalBytes: 1000 * MIB };
   });
-  expect(space.refusal).toBeDefined();
+  expect(space.isLow).toBe(true);
   failure = new Error("EIO");
   await waitUntil("the failure", () => log.length === 2);
-  expect(space.refusal).toBeDefined();
+  expect(space.isLow).toBe(true);
   expect(log[1]).toBe("the free space of /data cannot be read: EIO");
 });
 
 it("writes are accepted and a warning is given when the disk could never be read", async () => {
   const space = await watch(() => Promise.reject(new Error("EACCES")));
-  expect(space.refusal).toBeUndefined();
+  expect(space.isLow).toBe(false);
   expect(space.warning).toBe("The free space of the private database's disk cannot be read: EACCES.");
 });
 

@@ -1,4 +1,4 @@
-import type { Queryable } from "./queryable.ts";
+import type { Queryable } from "../database/queryable.ts";
 
 /** The largest statements and rows hold stored responses: some 300 KiB. */
 const minBytes = 1024 * 1024;

@@ -1,7 +1,6 @@
 // The free space on the disk of the private database. InnoDB ends its own process when it cannot write, and a start needs
 // space as well. So writes are refused while some space is still left.
 import { statfs } from "node:fs/promises";
-import { StoaError } from "../../errors.ts";
 
 export interface Space {
   freeBytes: number;
@@ -25,8 +24,6 @@ const lookMs = { min: 50, max: 1_000 };
 const maxFillRate = 4 * MIB;
 /** Writes are allowed again at this multiple of the minimum, so that they do not alternate at its edge. */
 const resumeFactor = 1.1;
-/** When a caller should try again, in seconds. */
-const retryAfterSeconds = 10;
 
 /**
  * The default minimum, in bytes: 5 % of the disk, but at least 128 MiB and at most 256 MiB. When no new write begins, the
@@ -74,12 +71,9 @@ export class FreeSpace {
     return this.#minFreeMiB === "default" ? defaultMinFree(this.#space.totalBytes) : this.#minFreeMiB * MIB;
   }
 
-  /** The error for a write now; undefined while writes are allowed. */
-  get refusal(): StoaError | undefined {
-    if (!this.#isLow) return undefined;
-    const message =
-      "The disk of the service is almost full. Writes are refused until there is space again. Reads still work.";
-    return new StoaError("unavailable", message, { retryAfterSeconds });
+  /** Whether writes must be refused now. */
+  get isLow(): boolean {
+    return this.#isLow;
   }
 
   /** What the operator should know; undefined while nothing is wrong. */

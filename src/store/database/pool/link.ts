@@ -1,0 +1,88 @@
+import type { Socket } from "node:net";
+import { type Connection, type ConnectionOptions, createConnection, type PoolConnection } from "mysql2";
+import type { NodeState } from "./node-state.ts";
+import { type DatabaseAddress, openSocket } from "./socket.ts";
+
+/** How many statements a connection keeps prepared. The source has a few dozen, most of them fixed. */
+const maxPrepared = 200;
+
+/** One connection to the server, and what is known of it. */
+export class Link {
+  readonly connection: Connection | PoolConnection;
+  readonly #socket: Socket;
+  /** Whoever uses it; undefined while it is free. Loses it when the connection is closed. */
+  user: { lose(reason: unknown): void } | undefined;
+  /** What the server said of itself when the connection was made. */
+  node: NodeState = { server: "", engine: "single" };
+  /** The statements that the server has prepared, as far as `keep` was told. */
+  readonly prepared = new Set<string>();
+  /** Whether its server has said that it is the wrong one; see `isMisplaced` of errors. */
+  isMisplaced = false;
+  /** Whether it is closed instead of lent again. */
+  isRetired = false;
+  isClosed = false;
+
+  constructor(connection: Connection | PoolConnection, socket: Socket) {
+    this.connection = connection;
+    this.#socket = socket;
+    const onGone = () => {
+      if (!this.isClosed) this.destroy(connectionLost("The server closed the connection."));
+    };
+    // The statement that runs has got the driver's error before this.
+    connection.on("error", onGone);
+    socket.once("close", onGone);
+  }
+
+  /** Opens a connection outside of a pool. Statements may follow at once. */
+  static open(address: DatabaseAddress, connectTimeout: number): Link {
+    const stream = openSocket(address);
+    return new Link(createConnection({ ...driverOptions(address, connectTimeout), stream }), stream);
+  }
+
+  /** Calls `action` once, when the connection is closed. */
+  onClosed(action: () => void): void {
+    this.#socket.once("close", action);
+  }
+
+  /** The server has prepared a statement. The driver forgets one for each that is too many, and prepares it again unnoticed. */
+  keep(sql: string): void {
+    this.prepared.add(sql);
+    if (this.prepared.size >= maxPrepared) this.isRetired = true;
+  }
+
+  /** Nobody uses the connection any more: gives it back to its pool, or closes it if it is retired. */
+  release(): void {
+    this.user = undefined;
+    if (this.isRetired) this.destroy(connectionLost("The connection was given up."));
+    else if ("release" in this.connection) this.connection.release();
+  }
+
+  /** Closes the connection when its user gives it back, or now if it has none. */
+  retire(): void {
+    this.isRetired = true;
+    if (this.user === undefined) this.release();
+  }
+
+  /** Closes the connection at once, whatever runs on it. */
+  destroy(reason: unknown): void {
+    this.isClosed = true;
+    this.connection.destroy();
+    this.#socket.destroy();
+    this.user?.lose(reason);
+  }
+
+  /** Tells the server that the connection ends, which then closes it. If that takes longer than `ms`, closes it here. */
+  end(ms: number): void {
+    this.connection.end();
+    this.#socket.setTimeout(ms, () => this.#socket.destroy());
+  }
+}
+
+/** The driver's options for all connections. */
+export function driverOptions({ syncReads: _, ...server }: DatabaseAddress, connectTimeout: number): ConnectionOptions {
+  return { ...server, connectTimeout, charset: "utf8mb4_bin", maxPreparedStatements: maxPrepared };
+}
+
+function connectionLost(message: string): Error {
+  return Object.assign(new Error(message), { code: "PROTOCOL_CONNECTION_LOST" });
+}
