@@ -58,8 +58,8 @@ it("the check of this engine finds a server unfit that is in no cluster, with th
   }
 });
 
-it("compose.galera.yaml runs the proxy before its nodes, with the account of its checks", () => {
-  const { services, "x-replica": replica } = parse(read("compose.galera.yaml"), { merge: true });
+it("the compose file of Galera runs the proxy before its nodes, with the account of its checks", () => {
+  const { services, "x-replica": replica } = parse(read("deploy/galera/compose.yaml"), { merge: true });
   const url = replica.environment.STOA_DATABASE_URL.replace(/\$\{.*\}/, "secret");
   const proxy = services[readConfig({ STOA_DATABASE_URL: url }).database?.host as string];
   const text = read(proxy.volumes[0].split(":")[0]);

@@ -122,7 +122,7 @@ export class Pool {
   }
 
   #wait(signal: AbortSignal, endsAt: number): Promise<void> {
-    if (this.#waiting.size > maxWaiting) throw unavailable("Too many calls wait for the database.");
+    if (this.#waiting.size >= maxWaiting) throw unavailable("Too many calls wait for the database.");
     return new Promise((resolve, reject) => {
       this.#waiting.add({ resolve, reject, isBusy: true, signal, endsAt });
     });

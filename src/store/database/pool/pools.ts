@@ -13,7 +13,7 @@ export interface PoolPair {
 }
 
 /** One connection in this many is for priority reads, and one for priority transactions, but at least one each. */
-const connectionsPerPriority = 16;
+const connectionsPerPriority = 8;
 /** How often connections are given up because of their server, in milliseconds. A new one may find the same server as before. */
 const minLeaveIntervalMs = 1_000;
 
