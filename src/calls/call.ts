@@ -72,27 +72,19 @@ export function callOf(values: ContextValues): Call {
 
 /** The headers and trailers that a call sets for its response. Each is made on first use. */
 export class ResponseMetadata {
-  #header: Headers | undefined;
-  #trailer: Headers | undefined;
+  /** Undefined where none has been set. */
+  headerSet: Headers | undefined;
+  /** Undefined where none has been set. */
+  trailerSet: Headers | undefined;
 
   get header(): Headers {
-    this.#header ??= new Headers();
-    return this.#header;
+    this.headerSet ??= new Headers();
+    return this.headerSet;
   }
 
   get trailer(): Headers {
-    this.#trailer ??= new Headers();
-    return this.#trailer;
-  }
-
-  /** Undefined where none has been set. */
-  get headerSet(): Headers | undefined {
-    return this.#header;
-  }
-
-  /** Undefined where none has been set. */
-  get trailerSet(): Headers | undefined {
-    return this.#trailer;
+    this.trailerSet ??= new Headers();
+    return this.trailerSet;
   }
 }
 
@@ -118,7 +110,7 @@ export class CallContext<Method extends DescMethod = DescMethod> implements Hand
   readonly requestMethod: string;
   readonly url: string;
   readonly values: ContextValues;
-  protected readonly metadata: ResponseMetadata;
+  readonly metadata: ResponseMetadata;
   readonly call: Call;
   readonly #ownSignal: AbortSignal | undefined;
   readonly #headers: () => Headers;

@@ -10,7 +10,7 @@ import { type LatestOfRpc, LatestResponses } from "./latest-responses.ts";
 import type { InterceptorsOf, ServiceTable } from "./service-table.ts";
 import { SharedForms } from "./shared-forms.ts";
 import { SharedReads } from "./shared-reads.ts";
-import { UnaryContext } from "./unary-call.ts";
+import { ContextReply, UnaryContext } from "./unary-call.ts";
 
 /** What callers share: the response, for whose call it was made, and what they make of it. */
 interface SharedReply {
@@ -53,12 +53,12 @@ function shareReads(rpc: DescMethod, latest: LatestOfRpc): Interceptor {
     const key = keyOf(request.message);
     const alone = async (): Promise<SharedReply> => {
       const { message } = (await next(request)) as UnaryResponse;
-      return { message, headers: request.headersSet, maker: undefined, bodies: undefined, forms: undefined };
+      return { message, headers: request.metadata.headerSet, maker: undefined, bodies: undefined, forms: undefined };
     };
     const together = async (signal: AbortSignal): Promise<SharedReply> => {
       const many = request.forMany(signal);
       const { message } = (await next(many)) as UnaryResponse;
-      return { message, headers: many.headersSet, maker: call, bodies: new SharedForms(), forms: undefined };
+      return { message, headers: many.metadata.headerSet, maker: call, bodies: new SharedForms(), forms: undefined };
     };
     const reply = await reads.get(key, { signal: cancellation, alone, together });
     const { message, maker, headers, bodies } = reply;
@@ -67,7 +67,11 @@ function shareReads(rpc: DescMethod, latest: LatestOfRpc): Interceptor {
     if (maker !== undefined && headers !== undefined) {
       for (const [name, value] of headers) request.responseHeader.set(name, value);
     }
-    return request.reply(message, { forms: reply.forms, bodies, isShared: maker !== undefined && maker !== call });
+    return new ContextReply(request, message, {
+      forms: reply.forms,
+      bodies,
+      isShared: maker !== undefined && maker !== call,
+    });
   };
 }
 

@@ -46,7 +46,7 @@ export function createUnaryCall(
 
   const innermost: UnaryFn = async (request) => {
     const call = request as UnaryContext;
-    return call.reply(create(rpc.output, await invoke.call(implementation, call.message, call)));
+    return new ContextReply(call, create(rpc.output, await invoke.call(implementation, call.message, call)));
   };
   const chain = interceptors(rpc).reduceRight<UnaryFn>(
     (next, interceptor) => interceptor(next as never) as UnaryFn,
@@ -56,7 +56,7 @@ export function createUnaryCall(
     const call = new UnaryContext(rpc, message, init);
     const reply = await chain(call);
     const { shared } = reply as ContextReply;
-    return { message: reply.message, headers: call.headersSet, shared };
+    return { message: reply.message, headers: call.metadata.headerSet, shared };
   };
 }
 
@@ -92,27 +92,19 @@ export class UnaryContext extends CallContext<DescMethodUnary> implements UnaryR
   get header(): Headers {
     return this.requestHeader;
   }
-
-  reply(message: Message, shared?: Shared): UnaryResponse {
-    return new ContextReply(this, message, shared);
-  }
-
-  get headersSet(): Headers | undefined {
-    return this.metadata.headerSet;
-  }
 }
 
 /**
- * A class, so that the getters stand on the prototype. An object literal with getters gets a hidden class of its own, which
+ * The response to a call. A class, so that the getters stand on the prototype. An object literal with getters gets a hidden class of its own, which
  * V8 keeps in its old space together with the whole call until the next major collection.
  */
-class ContextReply implements UnaryResponse {
+export class ContextReply implements UnaryResponse {
   readonly stream = false as const;
   readonly message: Message;
   readonly shared: Shared | undefined;
   readonly #call: UnaryContext;
 
-  constructor(call: UnaryContext, message: Message, shared: Shared | undefined) {
+  constructor(call: UnaryContext, message: Message, shared?: Shared) {
     this.#call = call;
     this.message = message;
     this.shared = shared;

@@ -64,20 +64,20 @@ export class Edge {
     if (status !== 429) admission.countUnparsable(peer);
     const id = requestIdOf({ headers: {} });
     requestLog.refused({ reqId: id, status, code: failure.code }, peer.remoteAddress);
-    return { status, body: toErrorBody(failure), headers: { ...errorHeaders(failure), ...this.#fieldsOf(id) } };
+    return {
+      status,
+      body: toErrorBody(failure),
+      headers: { ...errorHeaders(failure), ...this.fieldsOf({ id, notes: {} }) },
+    };
   };
 
   /** The header fields that every reply has, besides those of the limits. */
-  fieldsOf({ id, notes }: RequestContext): Record<string, string> {
-    return this.#fieldsOf(id, notes.span?.traceparent);
-  }
-
-  /** @param traceparent names the span of the call (W3C Trace Context, Level 2) */
-  #fieldsOf(id: string, traceparent?: string): Record<string, string> {
+  fieldsOf({ id, notes }: Pick<RequestContext, "id" | "notes">): Record<string, string> {
     const { transportSecurity } = this.#options;
     const fields: Record<string, string> = { "x-request-id": id };
     if (transportSecurity !== undefined) fields["strict-transport-security"] = transportSecurity;
-    if (traceparent !== undefined) fields.traceresponse = traceparent;
+    // It names the span of the call (W3C Trace Context, Level 2).
+    if (notes.span !== undefined) fields.traceresponse = notes.span.traceparent;
     return fields;
   }
 

@@ -35,6 +35,10 @@ export interface SliceReader {
  */
 export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duplex {
   readonly reader: Reader;
+  /** How much was given to the system, in bytes. */
+  bytesWritten = 0;
+  /** Since when the system has taken none of what is written, by `performance.now()`; undefined while nothing waits for it. */
+  stuckSince: number | undefined;
   readonly #socket: Socket;
   readonly #turns: TurnScheduler;
   readonly #unparsed: Buffer[] = [];
@@ -45,8 +49,6 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
   #waitsForTurn = false;
   /** Whether Node takes no more for now. */
   #isFull = false;
-  #bytesWritten = 0;
-  #stuckSince: number | undefined;
 
   /** @param socket what carries HTTP: a TCP socket, or TLS over one */
   constructor(socket: Socket, turns: TurnScheduler, reader: Reader) {
@@ -81,10 +83,6 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
 
   get localPort(): number | undefined {
     return this.#socket.localPort;
-  }
-
-  get bytesWritten(): number {
-    return this.#bytesWritten;
   }
 
   /** Whether bytes have arrived that have not been parsed. */
@@ -141,11 +139,6 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
     process.nextTick(() => this.parse());
   }
 
-  /** Since when the system has taken none of what is written, by `performance.now()`; undefined while nothing waits for it. */
-  get stuckSince(): number | undefined {
-    return this.#stuckSince;
-  }
-
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: WriteCallback): void {
     this._writev([{ chunk }], done);
   }
@@ -158,11 +151,11 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
   /** Gives a socket so much at a time that progress can be seen: it reports a write when all of it has been sent. */
   #sendPieces(chunks: { chunk: Buffer }[], done: WriteCallback): void {
     const sent: WriteCallback = (error) => {
-      this.#stuckSince = undefined;
+      this.stuckSince = undefined;
       if (chunks.length > 0 && !error) this.#sendPieces(chunks, done);
       else done(error);
     };
-    this.#stuckSince = performance.now();
+    this.stuckSince = performance.now();
     this.#socket.cork();
     let bytes = 0;
     while (bytes < PIECE_BYTES && chunks.length > 0) {
@@ -172,7 +165,7 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
       bytes += piece.length;
       this.#socket.write(piece, bytes === PIECE_BYTES || chunks.length === 0 ? sent : undefined);
     }
-    this.#bytesWritten += bytes;
+    this.bytesWritten += bytes;
     this.#socket.uncork();
   }
 

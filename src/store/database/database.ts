@@ -171,7 +171,7 @@ export class Database {
   ): Promise<T> {
     this.checkWritable();
     const endsAt = this.#deadlineOf(signal);
-    const retries = new Retries(signal, endsAt, this.#retries);
+    let retries: Retries | undefined;
     let doubt: CommitInDoubt | undefined;
     for (;;) {
       signal.throwIfAborted();
@@ -179,6 +179,7 @@ export class Database {
         return await traced("transaction", () => this.#attempt(writes, signal, endsAt, work));
       } catch (error) {
         if (error instanceof CommitInDoubt) doubt = error;
+        retries ??= new Retries(signal, endsAt, this.#retries);
         if (await retries.mayRepeat(error, { isCluster: this.isCluster, isClaimed })) continue;
         const reason = toStoaError(error);
         // Another attempt did not come as far as to settle the doubt.
