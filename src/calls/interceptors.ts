@@ -69,7 +69,6 @@ class MappedErrors<T> implements AsyncIterator<T> {
   }
 }
 
-/** What Node throws when a request or a reply loses its connection. Database errors are mapped before they get here. */
 const lostConnection = [
   "ECONNRESET",
   "EPIPE",
@@ -79,12 +78,18 @@ const lostConnection = [
   "ERR_HTTP2_INVALID_STREAM",
 ];
 
+/** Whether Node throws this when a request or a reply loses its connection. */
+export function isLostConnection(error: unknown): boolean {
+  return error instanceof Error && lostConnection.includes((error as NodeJS.ErrnoException).code ?? "");
+}
+
 type FailedCall = Pick<AnyRequest, "service" | "method" | "signal">;
 
 /** Unknown failures are logged here, once. A client disconnect is not a failure. */
 function mapError(error: unknown, { service, method, signal }: FailedCall, log: FastifyBaseLogger): ConnectError {
   const isCanceled = signal.aborted && error === signal.reason && !(error instanceof StoaError);
-  if (isCanceled || (error instanceof Error && lostConnection.includes((error as NodeJS.ErrnoException).code ?? ""))) {
+  // Database errors have been mapped before.
+  if (isCanceled || isLostConnection(error)) {
     return ConnectError.from(error, Code.Canceled);
   }
   if (isForLog(error)) {

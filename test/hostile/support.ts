@@ -67,6 +67,8 @@ export async function startVictim(environment: Record<string, string> = {}): Pro
       STOA_DATA_DIR: dataDir,
       STOA_DATABASE_URL: urlOf(db.config),
       STOA_LOG_LEVEL: "warn",
+      // For the neighbour, who goes on writing however long an attack takes.
+      STOA_LIMIT_COMMENTS: "100000/1m",
       ...environment,
     },
     stdio: ["ignore", "pipe", "pipe", "ipc"],

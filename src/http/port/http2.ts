@@ -41,8 +41,8 @@ export class Http2Response extends http2.Http2ServerResponse {
 export class Http2Connection extends Connection {
   readonly #session: ServerHttp2Session;
   readonly #exchanges = new Set<Exchange>();
-  /** The requests that have not begun. */
-  readonly #waiting: Exchange[] = [];
+  /** The requests that have not begun. Those that are over leave: thousands may wait when a connection is cut. */
+  readonly #waiting = new Set<Exchange>();
   #waitsForTurn = false;
   #hasBeenUsed = false;
   /** When the session was told to end. */
@@ -68,7 +68,7 @@ export class Http2Connection extends Connection {
     // Drops what a client still sends after its reply. Otherwise it would wait until its request is late.
     response.stream.once("finish", () => request.resume());
     response.once("close", () => this.#close(exchange));
-    this.#waiting.push(exchange);
+    this.#waiting.add(exchange);
     this.#startWaiting();
   }
 
@@ -100,7 +100,7 @@ export class Http2Connection extends Connection {
   }
 
   #startWaiting(): void {
-    while (this.#waiting.length > 0 && !this.#waitsForTurn) {
+    while (this.#waiting.size > 0 && !this.#waitsForTurn) {
       if (this.shared.turns.take()) this.#startNext();
       else {
         this.#waitsForTurn = true;
@@ -114,7 +114,8 @@ export class Http2Connection extends Connection {
   }
 
   #startNext(): void {
-    const exchange = this.#waiting.shift();
+    const [exchange] = this.#waiting;
+    if (exchange !== undefined) this.#waiting.delete(exchange);
     if (exchange === undefined || streamOf(exchange).destroyed || this.transport.destroyed) return;
     this.shared.handle(exchange.request, exchange.response);
   }
@@ -137,6 +138,7 @@ export class Http2Connection extends Connection {
   #close(exchange: Exchange): void {
     exchange.close();
     this.#exchanges.delete(exchange);
+    this.#waiting.delete(exchange);
     this.quietSince = performance.now();
   }
 }

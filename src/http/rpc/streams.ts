@@ -1,3 +1,5 @@
+import { on } from "node:events";
+import type { IncomingMessage } from "node:http";
 import type { DescMethod } from "@bufbuild/protobuf";
 import {
   Code,
@@ -10,6 +12,7 @@ import {
 import type { connectNodeAdapter } from "@connectrpc/connect-node";
 import { type Call, contextValuesOf } from "../../calls/call.ts";
 import { outcomeOf } from "../../calls/error-mapping.ts";
+import { isLostConnection } from "../../calls/interceptors.ts";
 import type { Implementation } from "../../calls/service-table.ts";
 import type { RequestContext } from "../requests/context.ts";
 import {
@@ -68,8 +71,9 @@ export function createServeCall(rpc: DescMethod, implementation: Implementation,
     const ending = { ...universal, signal: context.signal };
     const reply = new CompletedResponse(context, await (isJson(ending) ? json(ending) : binary(ending)), commonFields);
     universalResponseToNodeResponse(reply, response).catch((error) => {
-      if (ConnectError.from(error).code !== Code.Aborted)
-        context.log.error({ err: error }, "a stream could not be sent");
+      const { code, cause } = ConnectError.from(error);
+      if (code === Code.Aborted || isLostConnection(cause)) return;
+      context.log.error({ err: error }, "a stream could not be sent");
     });
   };
 }
@@ -168,8 +172,29 @@ function withCheckedBody(request: UniversalServerRequest, messages: Messages): U
       throw error instanceof ConnectError ? toldOf(error, messages.rpc) : error;
     }
   };
-  const body = checkEach(request.body as AsyncIterable<Buffer>, messages.readMaxBytes, ignored, check);
+  const body = checkEach(
+    chunksOf(requestOf(request.contextValues as ContextValues)),
+    messages.readMaxBytes,
+    ignored,
+    check,
+  );
   return { ...request, body };
+}
+
+/**
+ * The chunks of a body as they arrive. Unlike an iteration of the request itself, one that stops early does not destroy the
+ * request: what its client still sends can then be dropped.
+ * @throws the reason why the request was aborted
+ */
+async function* chunksOf(context: RequestContext): AsyncGenerator<Buffer> {
+  const request = context.request as unknown as IncomingMessage;
+  const { signal } = context;
+  try {
+    const arriving = on(request, "data", { signal, close: ["end"], highWaterMark: 4, lowWaterMark: 2 });
+    for await (const [chunk] of arriving) yield chunk;
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  }
 }
 
 /** @param ignored the flag of the envelopes that are left out */
