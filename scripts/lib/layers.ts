@@ -100,7 +100,7 @@ function filesOf(layer: string): string[] {
 }
 
 function isFile(layer: string): boolean {
-  return ["errors", "warnings", "main", "worker"].includes(layer);
+  return ["errors", "warnings", "main"].includes(layer);
 }
 
 function deniedTo(layer: string, allowed: readonly string[]): string[] {

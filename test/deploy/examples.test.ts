@@ -199,7 +199,7 @@ describe("the metrics that are named in", () => {
       described.flatMap(([, name, type]) => (type === "histogram" ? [`${name}_bucket`] : [name as string])),
     );
     // These exist only beside a private database. The page for operators lists all metrics.
-    for (const [name] of read("docs/operating.md").matchAll(/stoa_disk_\w+/g)) names.add(name);
+    for (const [name] of read("docs/reference.md").matchAll(/stoa_disk_\w+/g)) names.add(name);
   });
 
   it.each([

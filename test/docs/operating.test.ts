@@ -1,4 +1,4 @@
-// The commands of docs/operating.md, run by a shell beside a service with a private database.
+// The commands of the pages for operators, run by a shell beside a service with a private database.
 import { execFile } from "node:child_process";
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,13 +14,18 @@ import { askRest } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 import { blocksIn, readPage, root } from "./pages.ts";
 
-const page = readPage("docs/operating.md");
 const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+
+/** What is under each heading, up to the next heading of any level. */
+const sections = new Map(
+  ["docs/operating.md", "docs/moderation.md"]
+    .flatMap((path) => readPage(path).split(/^#+ /m).slice(1))
+    .map((section) => [section.split("\n", 1)[0], section]),
+);
 
 /** The blocks of one language in the section under a heading, in their order. */
 function blocks(heading: string, language: string): string[] {
-  const [, section = ""] = new RegExp(`^## ${heading}\n(.*?)(?=^## )`, "ms").exec(`${page}\n## `) ?? [];
-  return blocksIn(section, language);
+  return blocksIn(sections.get(heading) ?? "", language);
 }
 
 /** Replaces what differs from one run to the next. */
@@ -33,7 +38,7 @@ const settled = (text: string) =>
     .replace(/schema \w+, from \S+ [\d.]+/g, "schema NAME, from ENGINE")
     .trim();
 
-describe("the commands of docs/operating.md", () => {
+describe("the commands of docs/operating.md and docs/moderation.md", () => {
   const home = mkdtempSync(join(tmpdir(), "stoa-operating-"));
   const dataDir = join(home, "data");
   let service: ServiceProcess;
@@ -47,8 +52,8 @@ describe("the commands of docs/operating.md", () => {
     [, metricsUrl = ""] = /"metrics":"([^"]+)"/.exec(service.output) ?? [];
   }
 
-  /** The sections that were run. */
-  const sections: string[] = [];
+  /** The headings of the sections that were run. */
+  const done: string[] = [];
 
   /** Seals a session, as an internal service does. */
   function seal() {
@@ -69,7 +74,7 @@ describe("the commands of docs/operating.md", () => {
 
   /** Runs the commands of a section, and compares what they print with what the page shows. */
   async function run(heading: string): Promise<void> {
-    sections.push(heading);
+    done.push(heading);
     const script = blocks(heading, "sh")
       .join("\n")
       .replaceAll("/var/backups/stoa", join(home, "backups"))
@@ -98,18 +103,19 @@ describe("the commands of docs/operating.md", () => {
     rmSync(home, { recursive: true });
   });
 
-  it("read the metrics", () => run("Watching it"));
+  it("read the metrics", () => run("Watch"));
 
   it("document each metric and each warning of the service", async () => {
     const metrics = await (await fetch(metricsUrl)).text();
     const served = [...metrics.matchAll(/^# TYPE (stoa_\w+)/gm)].map(([, name]) => name as string);
-    const documented = [...page.matchAll(/^\| (`stoa_[^|]*) \|/gm)].flatMap(
+    const documented = [...readPage("docs/reference.md").matchAll(/^\| (`stoa_[^|]*) \|/gm)].flatMap(
       ([, cell]) => cell?.match(/stoa_\w+/g) ?? [],
     );
     expect(documented.sort()).toEqual(served.sort());
     const warnings = [...metrics.matchAll(/^stoa_warning\{name="(\w+)"\}/gm)].map(([, name]) => name as string);
-    const [, alarm = ""] = /^## Alarm\n(.*?)(?=^## )/ms.exec(page) ?? [];
-    const explained = [...alarm.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name as string);
+    const explained = [...(sections.get("/readyz warns") ?? "").matchAll(/^\| `(\w+)` \|/gm)].map(
+      ([, name]) => name as string,
+    );
     expect(explained.sort()).toEqual(warnings.sort());
   });
 
@@ -118,6 +124,7 @@ describe("the commands of docs/operating.md", () => {
   it("lead from a complaint to the public record", async () => {
     await flood();
     await run("Moderation");
+    await run("From a complaint to the public record");
     const { body } = await askRest(url, "moderations?item=agent&item_id=2");
     expect(body.moderations).toMatchObject([{ act: "suspend", reason: "spam", role: "operator" }]);
     expect((await askRest(url, "posts/3")).body.post.removed).toMatchObject({ by: "operator", reason: "spam" });
@@ -136,9 +143,9 @@ describe("the commands of docs/operating.md", () => {
     ]);
   });
 
-  it("show what waits to be sealed, and seal it", () => run("Clocks"));
+  it("show what waits to be sealed, and seal it", () => run("The clock is in doubt"));
 
-  it("compare the ledger with what the replica remembers", () => run("Head guard"));
+  it("compare the ledger with what the replica remembers", () => run("Receipts are lost"));
 
   it("restore it to a service that has stopped, which then goes on with the rights that it had", async () => {
     await askRest(url, "agents/register", { body: { name: "Later" } });
@@ -177,8 +184,7 @@ describe("the commands of docs/operating.md", () => {
   it("check what is stored, and find it sound", () => run("fsck"));
 
   it("are run here, those of every section", () => {
-    const headings = [...page.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading as string);
-    const withCommands = headings.filter((heading) => blocks(heading, "sh").length > 0);
-    expect(sections.sort()).toEqual(withCommands.sort());
+    const withCommands = [...sections.keys()].filter((heading) => blocks(heading, "sh").length > 0);
+    expect(done.sort()).toEqual(withCommands.sort());
   });
 });

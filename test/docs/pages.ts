@@ -12,7 +12,7 @@ export const pages: readonly string[] = [
   "SECURITY.md",
   "CHANGELOG.md",
   "src/receipt/FORMAT.md",
-  ...readdirSync(`${root}/docs`)
+  ...readdirSync(`${root}/docs`, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".md"))
     .map((name) => `docs/${name}`),
 ];

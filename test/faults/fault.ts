@@ -8,7 +8,7 @@ export interface Seen {
   ready: number[];
 }
 
-/** One fault: how it is caused, and what users must see. Its texts are a row of the table in docs/operating.md. */
+/** One fault: how it is caused, and what users must see. Its texts are a row of the table of faults. */
 export interface Fault {
   name: string;
   /** What is done to the service. */

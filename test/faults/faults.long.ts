@@ -1,4 +1,4 @@
-// npm run faults: runs every fault in turn and prints the table for docs/operating.md. STOA_FAULTS=name,name runs some of
+// npm run faults: runs every fault in turn and prints the table of faults. STOA_FAULTS=name,name runs some of
 // them.
 import { afterAll, describe, expect, it } from "vitest";
 import { faults } from "./cases/index.ts";
