@@ -20,7 +20,7 @@ const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 const sections = new Map(
   ["docs/operating.md", "docs/moderation.md"]
     .flatMap((path) => readPage(path).split(/^#+ /m).slice(1))
-    .map((section) => [section.split("\n", 1)[0], section]),
+    .map((section): [heading: string, section: string] => [section.slice(0, section.indexOf("\n")), section]),
 );
 
 /** The blocks of one language in the section under a heading, in their order. */
