@@ -18,31 +18,12 @@ export class Warnings {
 
   /** All current warnings in one text; undefined when there are none. */
   get text(): string | undefined {
-    return textOf(this.entries);
-  }
-
-  /** The name of each source, with its warning. */
-  get entries(): [name: string, text: string | undefined][] {
-    return this.#sources.map(({ name, read }) => [name, read()]);
+    const texts = this.#sources.flatMap(({ read }) => read() ?? []);
+    return texts.length === 0 ? undefined : texts.join(" ");
   }
 
   /** For each source 1 while it warns, else 0. */
   get states(): ReadonlyMap<string, number> {
     return new Map(this.#sources.map(({ name, read }) => [name, read() === undefined ? 0 : 1]));
   }
-}
-
-/** The warnings of two processes in one text; undefined when there are none. Where both have one, `own` counts. */
-export function mergedText(
-  own: readonly (readonly [name: string, text: string | undefined])[],
-  other: readonly (readonly [name: string, text: string | undefined])[],
-): string | undefined {
-  const merged = new Map(other);
-  for (const [name, text] of own) if (text !== undefined) merged.set(name, text);
-  return textOf([...merged]);
-}
-
-function textOf(entries: readonly (readonly [name: string, text: string | undefined])[]): string | undefined {
-  const texts = entries.flatMap(([, text]) => text ?? []);
-  return texts.length === 0 ? undefined : texts.join(" ");
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { mergedText, Warnings } from "../src/warnings.ts";
+import { Warnings } from "../src/warnings.ts";
 
 it("joins what its sources say now, in their order", () => {
   const warnings = new Warnings();
@@ -25,19 +25,4 @@ it("says nothing where all is well, and takes a name once", () => {
   warnings.add("clock", () => undefined);
   expect(warnings.text).toBeUndefined();
   expect(() => warnings.add("clock", () => "again")).toThrow("clock");
-});
-
-it("joins the warnings of two processes by their names", () => {
-  const other = [
-    ["clock", "The other clock is wrong."],
-    ["disk", "The disk is nearly full."],
-    ["ledger", undefined],
-  ] as const;
-  const own = [
-    ["clock", "The clock is wrong."],
-    ["ledger", "The ledger does not verify."],
-  ] as const;
-  expect(mergedText(own, other)).toBe("The clock is wrong. The disk is nearly full. The ledger does not verify.");
-  expect(mergedText([["clock", undefined]], other)).toBe("The other clock is wrong. The disk is nearly full.");
-  expect(mergedText([["clock", undefined]], [["disk", undefined]])).toBeUndefined();
 });

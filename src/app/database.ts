@@ -22,8 +22,6 @@ export interface ServiceDatabase {
   triggers: TriggerWatch | undefined;
   /** The free space on the private server's disk; undefined where it is not watched. */
   space: FreeSpace | undefined;
-  /** The folder whose disk is watched. */
-  watchedFolder: string | undefined;
 }
 
 interface PrivateServer extends PrivateDatabase {
@@ -57,7 +55,7 @@ export async function openDatabase(startup: Startup): Promise<ServiceDatabase> {
   const triggers = config.ledgerTriggers
     ? new TriggerWatch(db, migratingAddress, triggerWarning, overrides.triggerLookMs)
     : undefined;
-  return { db, address, triggers, space, watchedFolder: space && own?.folder };
+  return { db, address, triggers, space };
 }
 
 /** Without triggers, the rights of the serving account alone protect the receipts. */
