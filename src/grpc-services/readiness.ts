@@ -1,7 +1,6 @@
 import { StoaError } from "../errors.ts";
-import { forEachInBatches } from "../timing/event-loop.ts";
-import { Pause } from "../timing/pause.ts";
-import { createDeferred, waitFor } from "../timing/wait.ts";
+import { sleep, untilAborted, waitFor } from "../timing/wait.ts";
+import { YieldQueue } from "../timing/yield-queue.ts";
 
 /** The interval of checks while a client watches, in milliseconds. */
 const pollMs = 500;
@@ -28,13 +27,16 @@ export class Readiness {
   readonly #log: ReadinessLog;
   readonly #shutdown: AbortSignal;
   readonly #announced: AbortSignal;
-  readonly #waiters = new Set<() => void>();
   #running: Promise<string | undefined> | undefined;
   #watchers = 0;
-  #polling = false;
-  readonly #pause = new Pause();
-  /** The result of the last check; undefined before the first check and while nobody watches. */
-  #serving: boolean | undefined;
+  /** What the last look for watchers has found; undefined before the first and while nobody watches. */
+  #latest: boolean | undefined;
+  /** The next look for watchers, while one is due. */
+  #next: Promise<boolean> | undefined;
+  /** Watchers are told of a change one by one: thousands may watch. */
+  readonly #turns = new YieldQueue();
+  /** Aborts a check that takes too long. The checks before it have ended. */
+  #checking = new AbortController();
 
   /**
    * @param shutdown aborts when the service begins to stop. Every watch then ends
@@ -45,9 +47,6 @@ export class Readiness {
     this.#log = log;
     this.#shutdown = shutdown;
     this.#announced = announced;
-    for (const signal of new Set([announced, shutdown])) {
-      signal.addEventListener("abort", () => void this.#wake(), { once: true });
-    }
   }
 
   /**
@@ -57,13 +56,18 @@ export class Readiness {
    */
   check(): Promise<string | undefined> {
     if (this.#announced.aborted) return Promise.reject(this.#announced.reason);
-    this.#running ??= this.#look().finally(this.#forget);
+    this.#running ??= this.#checkInTime().finally(() => {
+      this.#running = undefined;
+    });
     return this.#running;
   }
 
-  /** The result of `check` as a boolean. It is false once a stop is announced. */
-  async isServing(): Promise<boolean> {
-    return !this.#announced.aborted && (await this.#found()) && !this.#announced.aborted;
+  /** The result of `check` as a boolean. It is false as soon as a stop is announced. */
+  isServing(): Promise<boolean> {
+    return untilAborted(this.check(), this.#announced).then(
+      () => true,
+      () => false,
+    );
   }
 
   /**
@@ -73,35 +77,47 @@ export class Readiness {
   async *watch(signal: AbortSignal): AsyncGenerator<boolean, never> {
     this.#watchers += 1;
     try {
-      if (!this.#polling) void this.#poll();
-      let latest: boolean | undefined;
-      while (true) {
-        const serving = this.#announced.aborted ? false : this.#serving;
-        if (serving !== undefined && serving !== latest) {
-          latest = serving;
-          yield serving;
-          continue;
+      let isServing = this.#announced.aborted ? false : (this.#latest ?? (await untilAborted(this.#look(), signal)));
+      for (;;) {
+        const told = isServing;
+        yield told;
+        while (isServing === told) {
+          this.#shutdown.throwIfAborted();
+          isServing = await untilAborted(this.#nextLook(), signal);
         }
-        this.#shutdown.throwIfAborted();
-        await this.#change(signal);
+        await this.#turns.next();
       }
     } finally {
       this.#watchers -= 1;
-      if (this.#watchers === 0) {
-        this.#serving = undefined;
-        this.#pause.end();
-      }
+      if (this.#watchers === 0) this.#latest = undefined;
     }
   }
 
-  /** Aborts a check that takes too long. The checks before it have ended. */
-  #checking = new AbortController();
+  /** The next look, which all watchers share. Once a stop is announced, nothing changes before the stop itself. */
+  #nextLook(): Promise<boolean> {
+    if (this.#announced.aborted) return untilAborted(new Promise(() => {}), this.#shutdown);
+    this.#next ??= sleep(pollMs, this.#announced)
+      .catch(() => {})
+      .then(() => this.#watchers > 0 && this.#look())
+      .finally(() => {
+        this.#next = undefined;
+      });
+    return this.#next;
+  }
 
-  readonly #forget = () => {
-    this.#running = undefined;
-  };
+  async #look(): Promise<boolean> {
+    try {
+      await untilAborted(this.check(), this.#announced);
+      if (this.#latest === false) this.#log.info({}, "ready again");
+      this.#latest = true;
+    } catch (err) {
+      if (this.#latest === true && !this.#announced.aborted) this.#log.warn({ err }, "not ready");
+      this.#latest = false;
+    }
+    return this.#latest;
+  }
 
-  #look(): Promise<string | undefined> {
+  #checkInTime(): Promise<string | undefined> {
     const checking = this.#checking;
     return waitFor(this.#checkReady(checking.signal), {
       ms: timeoutMs,
@@ -112,41 +128,5 @@ export class Readiness {
         checking.abort(late);
       },
     });
-  }
-
-  async #found(): Promise<boolean> {
-    try {
-      await this.check();
-      if (this.#serving === false) this.#log.info({}, "ready again");
-      return true;
-    } catch (error) {
-      if (this.#serving === true) this.#log.warn({ err: error }, "not ready");
-      return false;
-    }
-  }
-
-  async #poll(): Promise<void> {
-    this.#polling = true;
-    while (this.#watchers > 0 && !this.#announced.aborted) {
-      const serving = await this.#found();
-      const changed = serving !== this.#serving;
-      this.#serving = serving;
-      if (changed) await this.#wake();
-      if (this.#watchers > 0) await this.#pause.wait(pollMs);
-    }
-    this.#serving = undefined;
-    this.#polling = false;
-  }
-
-  #change(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const change = createDeferred<void>({ signal, onSettled: () => this.#waiters.delete(change.resolve) });
-    this.#waiters.add(change.resolve);
-    return change.promise;
-  }
-
-  async #wake(): Promise<void> {
-    if (this.#announced.aborted) this.#pause.end();
-    await forEachInBatches([...this.#waiters], (resolve) => resolve());
   }
 }

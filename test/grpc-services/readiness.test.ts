@@ -54,7 +54,6 @@ describe("readiness", () => {
     const readiness = new Readiness(checkReady, quiet, never);
     const leave = new AbortController();
     const watchers = Array.from({ length: 100 }, () => follow(readiness, leave.signal));
-    // The watchers are notified in batches with other work in between. The test waits for the real event loop.
     await vi.advanceTimersByTimeAsync(0);
     await vi.waitUntil(() => watchers.every(({ received }) => received.length === 1), { timeout: 50_000 });
     await vi.advanceTimersByTimeAsync(10_000);
@@ -81,6 +80,8 @@ describe("readiness", () => {
     expect(second.received).toEqual([false]);
     database.serving = true;
     await vi.advanceTimersByTimeAsync(1_000);
+    // Watchers are told of changes in turns of the real event loop.
+    await vi.waitUntil(() => second.received.length === 2);
     expect(second.received).toEqual([false, true]);
   });
 
@@ -117,6 +118,7 @@ describe("readiness", () => {
     announced.abort(stopping);
     const late = follow(readiness);
     await vi.advanceTimersByTimeAsync(2_000);
+    await vi.waitUntil(() => received.length === 2);
     expect([received, late.received]).toEqual([[true, false], [false]]);
     await expect(readiness.check()).rejects.toBe(stopping);
     expect(await readiness.isServing()).toBe(false);
