@@ -8,7 +8,6 @@ import { migrate } from "../store/schema/migrate.ts";
 import { checkPacketLimit } from "../store/schema/packet-limit.ts";
 import { whyIncomplete } from "../store/schema/schema-check.ts";
 import { checkServingGrants, mayChangeReceipts } from "../store/schema/serving-grants.ts";
-import { TriggerWatch } from "../store/schema/trigger-watch.ts";
 import type { Startup } from "./startup.ts";
 
 /** How long a server that is killed may take to be gone, in milliseconds. */
@@ -18,8 +17,10 @@ const killTimeoutMs = 500;
 export interface ServiceDatabase {
   db: Database;
   address: DatabaseConfig;
-  /** Undefined where triggers are switched off. */
-  triggers: TriggerWatch | undefined;
+  /** The account that may alter the schema, if it is another one. */
+  migrating: DatabaseConfig | undefined;
+  /** What the start has found of the triggers; undefined if all exist, or none is wanted. */
+  triggerWarning: string | undefined;
   /** The free space on the private server's disk; undefined where it is not watched. */
   space: FreeSpace | undefined;
 }
@@ -33,7 +34,7 @@ interface PrivateServer extends PrivateDatabase {
  * @throws Error with one line for the operator
  */
 export async function openDatabase(startup: Startup): Promise<ServiceDatabase> {
-  const { config, overrides, shutdown, sealChecks } = startup;
+  const { config, shutdown, sealChecks } = startup;
   const own = config.database === undefined ? await startPrivateServer(startup) : undefined;
   const address = config.database ?? (own as PrivateServer).serving;
   const space = own?.space;
@@ -46,16 +47,13 @@ export async function openDatabase(startup: Startup): Promise<ServiceDatabase> {
   });
   shutdown.push(() => db.close(), "connections to the database");
   sealChecks.add(async () => refusalOf(space)()?.message);
-  const migratingAddress = config.migrationDatabase ?? own?.migrating;
-  const triggerWarning = await migrateSchema(migratingAddress ?? address, space, startup);
+  const migrating = config.migrationDatabase ?? own?.migrating;
+  const triggerWarning = await migrateSchema(migrating ?? address, space, startup);
   await own?.migrated();
   const { signal } = startup.shutdown;
   await checkServingGrants(db, signal);
   if (!config.ledgerTriggers) await warnOfRights(db, startup);
-  const triggers = config.ledgerTriggers
-    ? new TriggerWatch(db, migratingAddress, triggerWarning, overrides.triggerLookMs)
-    : undefined;
-  return { db, address, triggers, space };
+  return { db, address, migrating, triggerWarning, space };
 }
 
 /** Without triggers, the rights of the serving account alone protect the receipts. */

@@ -20,8 +20,6 @@ export interface Overrides {
   portOpened?: () => Promise<void>;
   /** How long connections may be silent, in milliseconds. */
   timeouts?: { headersMs?: number; requestMs?: number; idleMs?: number };
-  /** How long readiness relies on a look at the triggers, in milliseconds. */
-  triggerLookMs?: number;
   /** How often the guard looks at the ledger's head while nobody reads it, in milliseconds. */
   guardLookMs?: number;
   /** How long the reply to a seal waits for the guard's file, in milliseconds. */

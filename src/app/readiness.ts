@@ -2,6 +2,7 @@ import { StoaError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Database } from "../store/database/database.ts";
 import { DatabaseWatch } from "../store/database/database-watch.ts";
+import { missingTriggersAs, warningOf } from "../store/schema/append-only.ts";
 import { schemaState } from "../store/schema/migration-records.ts";
 import { whyIncomplete } from "../store/schema/schema-check.ts";
 import type { ServiceDatabase } from "./database.ts";
@@ -30,14 +31,15 @@ export async function checkReady(db: Database, ledger: Ledger, signal: AbortSign
  * @returns the last fsck
  */
 export async function watchDatabase(
-  { overrides, log, shutdown, warnings }: Startup,
-  { db, address, triggers, space }: ServiceDatabase,
+  { config, overrides, log, shutdown, warnings }: Startup,
+  { db, address, migrating, triggerWarning, space }: ServiceDatabase,
   ledger: Ledger,
 ): Promise<LastFsck> {
   const lastFsck = new LastFsck();
   await lastFsck.refresh(db.reader(shutdown.signal));
   /** What the schema lacks. The start has found it complete. */
   let incomplete: string | undefined;
+  let triggers = triggerWarning;
   const watch = new DatabaseWatch({
     address,
     log,
@@ -50,10 +52,12 @@ export async function watchDatabase(
       incomplete = await whyIncomplete(reader);
       if (incomplete !== undefined && incomplete !== before) log.warn(incomplete);
       if (incomplete === undefined) await lastFsck.refresh(reader);
+      const missing = config.ledgerTriggers ? await missingTriggersAs(migrating, reader, signal) : undefined;
+      if (missing !== undefined) triggers = warningOf(missing);
     },
   });
   shutdown.push(() => watch.stop(), "a database check");
-  warnings.add("triggers", () => triggers?.warning);
+  warnings.add("triggers", () => triggers);
   warnings.add("schema", () => incomplete);
   warnings.add("fsck", () => lastFsck.warning);
   warnings.add("disk", () => space?.warning);

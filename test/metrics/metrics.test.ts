@@ -116,7 +116,7 @@ describe("GET /metrics", () => {
   });
 
   it("has a value for each warning of /readyz", async () => {
-    const target = await startLedger({ config: { metrics }, overrides: { triggerLookMs: 50 } });
+    const target = await startLedger({ config: { metrics }, overrides: { databaseLookMs: 50 } });
     const state = async (name: string) => (await scrape(target)).get(`stoa_warning{name="${name}"}`);
     expect([await state("ledger"), await state("triggers")]).toEqual([0, 0]);
     await unlockReceipts(target.db);

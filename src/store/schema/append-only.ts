@@ -1,7 +1,11 @@
-import type { Database } from "../database/database.ts";
+import { Database } from "../database/database.ts";
+import type { DatabaseAddress } from "../database/pool/socket.ts";
 import type { Queryable } from "../database/queryable.ts";
 import { explainDdlError } from "./migrate.ts";
 import { triggerStatements } from "./migration-files.ts";
+
+/** How long a look by the account of migrations may take, in milliseconds. */
+const migratingTimeoutMs = 3_000;
 
 /*
  * Triggers refuse to change or delete receipts and acts of moderation. A dump restores them only if it contains them and if the account may create
@@ -19,6 +23,21 @@ export async function missingTriggers(db: Queryable): Promise<string[] | undefin
   const names = new Set(found.map(({ name }) => name));
   const missing = [...(await triggerStatements()).keys()].filter((name) => !names.has(name));
   return missing.length === 0 || (await maySeeTriggers(db)) ? missing : undefined;
+}
+
+/**
+ * The same, as an account that may see triggers if the account of `db` may not. Somebody may restore the database while the
+ * service runs.
+ */
+export async function missingTriggersAs(
+  migrating: DatabaseAddress | undefined,
+  db: Queryable,
+  signal: AbortSignal,
+): Promise<string[] | undefined> {
+  const missing = await missingTriggers(db);
+  if (missing !== undefined || migrating === undefined) return missing;
+  const other = new Database({ address: migrating, connections: 1, timeoutMs: migratingTimeoutMs });
+  return await missingTriggers(other.reader(signal)).finally(() => other.close());
 }
 
 /**
@@ -44,8 +63,9 @@ export async function restoreTriggers(
   return undefined;
 }
 
-/** The warning for the operator. */
-export function warningOf(missing: readonly string[]): string {
+/** The warning for the operator; undefined if no trigger is missing. */
+export function warningOf(missing: readonly string[]): string | undefined {
+  if (missing.length === 0) return undefined;
   return (
     `The database does not prevent changes to receipts or to the record of moderation: the triggers ${missing.join(" and ")} are missing, as after a` +
     " restore without triggers. A start with an account that may create triggers (STOA_MIGRATION_DATABASE_URL) restores them."

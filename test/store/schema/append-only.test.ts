@@ -11,7 +11,7 @@ import { waitUntil } from "../../support/wait.ts";
 const never = new AbortController().signal;
 
 it("missing triggers cause a readiness warning, and the next start restores them", async () => {
-  const service = await startService({ overrides: { triggerLookMs: 50 } });
+  const service = await startService({ overrides: { databaseLookMs: 50 } });
   const { db } = service;
   expect((await service.rest("/readyz")).body).toEqual({ ok: true });
   await db.rows("DROP TRIGGER receipts_are_not_deleted");
@@ -59,7 +59,7 @@ it("without triggers nothing is made, nothing is missed, and the start says what
   const service = await startService({
     db: await createTestDatabase(),
     config: { ledgerTriggers: false },
-    overrides: { triggerLookMs: 0 },
+    overrides: { databaseLookMs: 50 },
   });
   const { db } = service;
   expect(await db.rows("SELECT 1 FROM information_schema.triggers WHERE trigger_schema = DATABASE()")).toEqual([]);
