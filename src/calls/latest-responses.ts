@@ -1,7 +1,7 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
+import { LRUCache } from "lru-cache";
 import { createEquality } from "../contract/equality.ts";
 import { createTextLength } from "../contract/text-length.ts";
-import { RecentMap } from "../rate-limits/recent-map.ts";
 import { SharedForms } from "./shared-forms.ts";
 
 /** How many responses are remembered, over all RPCs. */
@@ -20,7 +20,7 @@ interface Latest {
  * still goes to the database, so nobody gets an old response.
  */
 export class LatestResponses {
-  readonly #latest = new RecentMap<string, Latest>(capacity);
+  readonly #latest = new LRUCache<string, Latest>({ max: capacity });
 
   /** The latest responses of one RPC. */
   of(rpc: DescMethod): LatestOfRpc {
@@ -30,11 +30,11 @@ export class LatestResponses {
 
 export class LatestOfRpc {
   readonly #name: string;
-  readonly #latest: RecentMap<string, Latest>;
+  readonly #latest: LRUCache<string, Latest>;
   readonly #areEqual: ((one: Message, other: Message) => boolean) | undefined;
   readonly #textLength: (message: Message) => number;
 
-  constructor({ parent, name, output }: DescMethod, latest: RecentMap<string, Latest>) {
+  constructor({ parent, name, output }: DescMethod, latest: LRUCache<string, Latest>) {
     this.#name = `${parent.typeName}.${name} `;
     this.#latest = latest;
     this.#areEqual = createEquality(output);

@@ -1,12 +1,16 @@
+import { LRUCache } from "lru-cache";
 import { beginningOf, parseMarkdown, type Token } from "./parse.ts";
-import { TextCache } from "./text-cache.ts";
 import { truncate } from "./truncate.ts";
 
 /** How much of a body is parsed. This bounds the cost, and usual text has enough for an excerpt there. */
 const maxLength = 600;
 const maxMarks = 250;
 /** Holds the excerpts of about a thousand posts. */
-const cache = new TextCache<string>(1024 * 1024);
+const cache = new LRUCache<string, string>({
+  maxSize: 1024 * 1024,
+  sizeCalculation: (text, source) => source.length + text.length,
+  memoMethod: (source) => visibleText(source),
+});
 /**
  * Matches every text that holds Markdown syntax, and some that do not: marks that may be inline syntax, addresses, and marks
  * at the beginning of a line that may begin a heading, a quote, a list or a line.
@@ -30,7 +34,7 @@ export function excerpt(body: string, length = 220): string {
   if (isTrimmed && length < maxLength && !mayDiffer.test(beginning)) return truncate(beginning, length);
   const source = beginningOf(body, maxLength, maxMarks);
   // Most texts are plain. They need no parser, and less time than the cache takes.
-  const text = mayBeSyntax.test(source) ? cache.get(source, () => visibleText(source)) : joinLines(source);
+  const text = mayBeSyntax.test(source) ? cache.memo(source) : joinLines(source);
   // The excerpt shows that the body goes on, even if the visible text of the parsed part fits.
   return source.length < body.length && text.length < length ? `${text}…` : truncate(text, length);
 }

@@ -15,11 +15,11 @@ export interface LocalLimits {
   /** Gives the time by which agents are new, in milliseconds since 1970 (UTC). */
   readonly dateNow: () => number;
   /** By agent. */
-  readonly calls: LocalLimit<number>;
+  readonly calls: LocalLimit;
   /** The others are by client address. */
-  readonly reads: LocalLimit<string>;
-  readonly refusals: LocalLimit<string>;
-  readonly credentials: LocalLimit<string>;
+  readonly reads: LocalLimit;
+  readonly refusals: LocalLimit;
+  readonly credentials: LocalLimit;
 }
 
 /** What one request has spent from the rate limits, and what they have decided, while they are on. */
@@ -34,8 +34,8 @@ export class LimitedRequest implements RequestLimits {
   /** The limit of the operation itself. */
   #own: Policy | undefined = undefined;
   /** The limit that the request has spent from, and for whom. */
-  #spent: LocalLimit<unknown> | undefined = undefined;
-  #spender: unknown = undefined;
+  #spent: LocalLimit | undefined = undefined;
+  #spender: string | number = "";
   #hasSpentCredential = false;
 
   constructor(limits: LocalLimits, address: string) {
@@ -124,8 +124,8 @@ export class LimitedRequest implements RequestLimits {
     return { "ratelimit-policy": policies, ratelimit: state };
   }
 
-  #spend<Key>(limit: LocalLimit<Key>, key: Key): void {
-    this.#spent = limit as LocalLimit<unknown>;
+  #spend(limit: LocalLimit, key: string | number): void {
+    this.#spent = limit;
     this.#spender = key;
     this.enforce({ policy: limit.policy, decision: limit.spend(key) });
   }

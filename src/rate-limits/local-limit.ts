@@ -1,6 +1,6 @@
+import { LRUCache } from "lru-cache";
 import { advance, afterClock, type Decision, decide } from "./gcra.ts";
 import type { Policy } from "./policy.ts";
-import { RecentMap } from "./recent-map.ts";
 
 /** How many callers a limit remembers: at 100 bytes each, at most some 10 MB for all limits. */
 const maxCallers = 50_000;
@@ -9,27 +9,22 @@ const maxCallers = 50_000;
  * A policy applied in this process, with bounded memory. The callers that were quiet longest are forgotten first; a
  * forgotten caller has the whole burst again.
  */
-export class LocalLimit<Key> {
+export class LocalLimit {
   readonly policy: Policy;
   readonly #now: () => number;
-  readonly #arrivals: RecentMap<Key, number>;
+  readonly #arrivals: LRUCache<string | number, number>;
   readonly #full: Decision;
 
   /** @param now gives the time in milliseconds since 1970 (UTC) */
   constructor(policy: Policy, now: () => number, capacity = maxCallers) {
     this.policy = policy;
     this.#now = now;
-    this.#arrivals = new RecentMap(capacity);
+    this.#arrivals = new LRUCache({ max: capacity });
     this.#full = { allowed: true, remaining: policy.burst, wait: 0 };
   }
 
-  /** How many callers are remembered. */
-  get size(): number {
-    return this.#arrivals.size;
-  }
-
   /** Spends one call of `key`, unless only `reserve` calls or fewer are left. */
-  spend(key: Key, reserve = 0): Decision {
+  spend(key: string | number, reserve = 0): Decision {
     const { policy } = this;
     const now = this.#now() * 1000;
     const arrival = afterClock(policy, this.#arrivals.get(key) ?? 0, now);
@@ -42,7 +37,7 @@ export class LocalLimit<Key> {
   }
 
   /** Decides as `spend` would, and spends nothing. */
-  check(key: Key): Decision {
+  check(key: string | number): Decision {
     const known = this.#arrivals.get(key);
     if (known === undefined) return this.#full;
     const now = this.#now() * 1000;

@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { findHolders, type Holder, maxKeysAtOnce } from "../board/agents.ts";
 import type { Board, Reader } from "../board/board.ts";
 import { apiKeyForm } from "../board/keys.ts";
 import type { ShowingCall } from "../calls/service-table.ts";
 import { rulesOf } from "../contract/rules.ts";
-import { RecentMap } from "../rate-limits/recent-map.ts";
 import { Batch, type Patience } from "./batch.ts";
 
 /** How long a key that was good counts for its agent without being looked up, in milliseconds. */
@@ -43,8 +43,8 @@ export interface ShownKey {
  */
 export class ApiKeys {
   readonly #board: Board;
-  readonly #known = new RecentMap<string, { agent: number; until: number }>(maxRemembered);
-  readonly #wrong = new RecentMap<string, number>(maxRemembered);
+  readonly #known = new LRUCache<string, { agent: number; until: number }>({ max: maxRemembered });
+  readonly #wrong = new LRUCache<string, number>({ max: maxRemembered });
   readonly #unknownLookUps: LookUps;
   readonly #knownLookUps: LookUps;
 

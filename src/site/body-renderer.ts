@@ -1,5 +1,5 @@
+import { LRUCache } from "lru-cache";
 import { maxBodyCost, parseCost } from "../markdown/parse.ts";
-import { TextCache } from "../markdown/text-cache.ts";
 import { YieldQueue } from "../timing/yield-queue.ts";
 import type { Html } from "./html.ts";
 import { renderMarkdown, renderPlainText } from "./markdown.ts";
@@ -21,7 +21,11 @@ const cacheSize = 8 * 1024 * 1024;
 
 /** Renders the bodies of pages. The HTML of a body depends on its text alone, by which it is cached. */
 export class BodyRenderer {
-  readonly #cache = new TextCache<Html>(cacheSize);
+  readonly #cache = new LRUCache<string, Html, Body>({
+    maxSize: cacheSize,
+    sizeCalculation: (html, text) => text.length + html.length,
+    memoMethod: (_text, _stale, { context }) => renderMarkdown(context.text, context.heading),
+  });
   readonly #yields = new YieldQueue();
 
   /**
@@ -45,9 +49,7 @@ export class BodyRenderer {
         signal.throwIfAborted();
         sliceCost = work;
       }
-      const html = fits
-        ? this.#cache.get(`${heading}${text}`, () => renderMarkdown(text, heading))
-        : renderPlainText(text);
+      const html = fits ? this.#cache.memo(`${heading}${text}`, { context: { text, heading } }) : renderPlainText(text);
       rendered.push(finish(html));
     }
     return rendered;

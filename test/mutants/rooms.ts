@@ -21,7 +21,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   "rate-limits": {
     mutate: ["src/rate-limits/*.ts"],
-    tests: ["test/rate-limits/{gcra,local-limit,new-agents,pace,quota,rate-limiter,recent-map,stream-slots}.test.ts"],
+    tests: ["test/rate-limits/{gcra,local-limit,new-agents,pace,quota,rate-limiter,stream-slots}.test.ts"],
   },
   transcoding: {
     mutate: ["src/transcoding/*.ts"],
