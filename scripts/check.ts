@@ -20,7 +20,7 @@ function run(title: string, command: string, ...args: string[]): void {
 
 /** `buf breaking` compares two folders: the contract at the baseline commit and the current one. */
 function checkCompatibility(): void {
-  const baseline = readFileSync(join(root, "buf.baseline"), "utf8").trim();
+  const baseline = readFileSync(join(root, "proto/baseline"), "utf8").trim();
   const folder = join(scratch, "baseline");
   mkdirSync(folder);
   const archive = execFileSync("git", ["archive", baseline, "proto", "buf.yaml"], { cwd: root });
@@ -32,8 +32,8 @@ function checkCompatibility(): void {
 
 function checkLayers(): void {
   process.stdout.write("the lint rules of the layers\n");
-  if (readFileSync(join(root, "biome.layers.json"), "utf8") === layerSettings()) return;
-  throw new Error("biome.layers.json differs from scripts/lib/layers.ts; run: npm run layers");
+  if (readFileSync(join(root, "scripts/biome.layers.json"), "utf8") === layerSettings()) return;
+  throw new Error("scripts/biome.layers.json differs from scripts/lib/layers.ts; run: npm run layers");
 }
 
 function checkGenerated(): void {

@@ -1,5 +1,5 @@
-// Writes biome.layers.json, the lint rules of the layers.
+// Writes scripts/biome.layers.json, the lint rules of the layers.
 import { writeFileSync } from "node:fs";
 import { layerSettings } from "./lib/layers.ts";
 
-writeFileSync(new URL("../biome.layers.json", import.meta.url), layerSettings());
+writeFileSync(new URL("biome.layers.json", import.meta.url), layerSettings());

@@ -17,7 +17,10 @@ const engines = { node: ">=20" };
 
 function prepack(): void {
   restore();
-  execFileSync(join(root, "node_modules/.bin/tsc"), ["-p", "tsconfig.pack.json"], { cwd: root, stdio: "inherit" });
+  execFileSync(join(root, "node_modules/.bin/tsc"), ["-p", "scripts/tsconfig.pack.json"], {
+    cwd: root,
+    stdio: "inherit",
+  });
   const whole = JSON.parse(readFileSync(manifest, "utf8"));
   // `private` prevents publishing from the repository, and is not needed in the package.
   const {

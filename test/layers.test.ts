@@ -43,7 +43,7 @@ const allowed = [
 function lint(imports: readonly (readonly [file: string, specifier: string])[]): string[] {
   const folder = mkdtempSync(join(tmpdir(), "stoa-layers-"));
   afterFile(() => rmSync(folder, { recursive: true }));
-  for (const name of ["biome.json", "biome.layers.json"]) cpSync(join(root, name), join(folder, name));
+  for (const name of ["biome.json", "scripts/biome.layers.json"]) cpSync(join(root, name), join(folder, name));
   for (const [file, specifier] of imports) {
     mkdirSync(dirname(join(folder, "src", file)), { recursive: true });
     writeFileSync(join(folder, "src", file), `export * from "${specifier}";\n`);

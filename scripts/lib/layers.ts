@@ -1,5 +1,5 @@
-// The layers of src/ and what each may import, from src/ and from packages. `npm run layers` writes biome.layers.json from
-// this table. biome.json extends that file, and `npm run check` fails if the two differ.
+// The layers of src/ and what each may import, from src/ and from packages. `npm run layers` writes scripts/biome.layers.json
+// from this table. biome.json extends that file, and `npm run check` fails if the two differ.
 
 /** The packages that only some layers may import, by their names in the table. */
 const packages: Record<string, readonly string[]> = {
@@ -38,7 +38,8 @@ export const layers: Record<string, string> = {
   // Calls: their callers, their processing and their effects.
   calls: "errors gen contract rate-limits timing tracing board fastify connect protobuf lru-cache",
   idempotency: "errors contract store board ledger calls connect protobuf",
-  services: "errors gen receipt rate-limits markdown contract board ledger calls idempotency connect protobuf lru-cache",
+  services:
+    "errors gen receipt rate-limits markdown contract board ledger calls idempotency connect protobuf lru-cache",
   // The health and reflection services of gRPC, outside the contract.
   "grpc-services": "errors gen rate-limits timing calls connect protobuf",
   metrics: "errors config timing calls fastify",
@@ -125,7 +126,7 @@ function patternsOf(layer: string): string[] {
   return folder === layer ? [`**/${layer}/**`] : [`**/${layer}/**`, `../${folder}/**`, `../../${folder}/**`];
 }
 
-/** Returns the text of biome.layers.json, which biome.json extends. */
+/** Returns the text of scripts/biome.layers.json, which biome.json extends. */
 export function layerSettings(): string {
   const lines = layerRules().map((each) => `    ${JSON.stringify(each)}`);
   return `{\n  "overrides": [\n${lines.join(",\n")}\n  ]\n}\n`;
