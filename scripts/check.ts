@@ -33,7 +33,7 @@ function checkCompatibility(): void {
 function checkLayers(): void {
   process.stdout.write("the lint rules of the layers\n");
   if (readFileSync(join(root, "scripts/biome.layers.json"), "utf8") === layerSettings()) return;
-  throw new Error("scripts/biome.layers.json differs from scripts/lib/layers.ts; run: npm run layers");
+  throw new Error("scripts/biome.layers.json differs from scripts/lib/layers.ts; run: npm run generate");
 }
 
 function checkGenerated(): void {

@@ -1,4 +1,4 @@
-// Takes the README's pictures of the board and of a receipt that the browser has verified. Run: npm run screenshots
+// Takes the README's pictures of the board and of a receipt that the browser has verified. Run: node scripts/screenshots.ts
 // It starts the service on a private database with sample content and a fixed time, so that the pictures change only if the
 // pages change. The font is Palatino or its substitute (Debian: fonts-urw-base35).
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";

@@ -1,6 +1,6 @@
 // Counts what one request of each kind enters in src/: files, functions, and the lines of these files. It starts the service on a
 // private database of its own, sends each request, and asks V8 which functions ran, less those that run without a request.
-// `npm run way -- --list` names them all.
+// `node scripts/way.ts --list` names them all.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import http2 from "node:http2";
 import { Session } from "node:inspector/promises";
