@@ -1,6 +1,5 @@
 // The layers of src/ and what each may import, from src/ and from packages. `npm run generate` writes
-// scripts/biome.layers.json
-// from this table. biome.json extends that file, and `npm run check` fails if the two differ.
+// scripts/biome.layers.json from this table. biome.json extends that file, and `npm run check` fails if the two differ.
 
 /** The packages that only some layers may import, by their names in the table. */
 const packages: Record<string, readonly string[]> = {

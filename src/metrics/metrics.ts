@@ -106,29 +106,11 @@ export class Metrics implements MetricsText {
         if (label === undefined) set((value as number | undefined) ?? Number.NaN, {});
         else for (const [of, each] of (value as ReadonlyMap<string, number>) ?? []) set(each, { [label]: of });
       };
-      if (isCounter) {
-        new Counter({
-          name,
-          help,
-          labelNames,
-          registers,
-          collect() {
-            this.reset();
-            return read((value, labels) => this.inc(labels, value));
-          },
-        });
-        continue;
-      }
-      new Gauge({
-        name,
-        help,
-        labelNames,
-        registers,
-        collect() {
-          this.reset();
-          return read((value, labels) => this.set(labels, value));
-        },
-      });
+      const collect = function (this: Counter | Gauge) {
+        this.reset();
+        return read((value, labels) => this.inc(labels, value));
+      };
+      new (isCounter ? Counter : Gauge)({ name, help, labelNames, registers, collect });
     }
   }
 
