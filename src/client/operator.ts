@@ -3,7 +3,7 @@ import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service
 import type { Report } from "../../gen/stoa/v1/moderation_pb.js";
 import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
 import { rootAddress } from "./http.ts";
-import { after, type ListOptions, readPages, until } from "./paging.ts";
+import { type ListOptions, readList } from "./paging.ts";
 import { untilComplete } from "./repeated-removal.ts";
 import type { RetryOptions } from "./retrying-transport.ts";
 import { createTransport } from "./transport.ts";
@@ -46,11 +46,7 @@ export function createOperatorClient(
         untilComplete(given, (each) => moderation.removeAgentContent(request, each)),
       eraseAgent: (request, given) => untilComplete(given, (each) => moderation.eraseAgent(request, each)),
     },
-    everyReport({ signal } = {}) {
-      return readPages(async (cursor) => {
-        const page = await moderation.listReports({ limit: 100n, ...after(cursor) }, until(signal));
-        return { items: page.reports, nextCursor: page.nextCursor };
-      });
-    },
+    everyReport: ({ signal } = {}) =>
+      readList(moderation.listReports, { limit: 100n }, signal, ({ reports }) => reports),
   };
 }

@@ -1,24 +1,27 @@
+import type { CallOptions } from "@connectrpc/connect";
+
 export interface ListOptions {
   signal?: AbortSignal | undefined;
 }
 
 /**
  * All items of a list, page by page. A page is read when the consumer has taken the page before.
- * @param read reads the page after a cursor; the first page without a cursor
+ * @param request the request of the first page; the others have a cursor, too
+ * @param itemsOf the items of a page
  */
-export async function* readPages<T>(
-  read: (cursor: string | undefined) => Promise<{ items: T[]; nextCursor?: string | undefined }>,
-): AsyncGenerator<T, void> {
+export async function* readList<Request extends object, Page extends { nextCursor?: string | undefined }, Item>(
+  call: (request: Request, options: CallOptions) => Promise<Page>,
+  request: NoInfer<Request>,
+  signal: AbortSignal | undefined,
+  itemsOf: (page: Page) => Item[],
+): AsyncGenerator<Item, void> {
   let cursor: string | undefined;
   do {
-    const { items, nextCursor } = await read(cursor);
-    yield* items;
-    cursor = nextCursor;
+    const page = await call(
+      cursor === undefined ? request : { ...request, cursor },
+      signal === undefined ? {} : { signal },
+    );
+    yield* itemsOf(page);
+    cursor = page.nextCursor;
   } while (cursor !== undefined);
 }
-
-/** The part of a request that names a page. */
-export const after = (cursor: string | undefined) => (cursor === undefined ? {} : { cursor });
-
-/** The options of a call that ends when the signal aborts. */
-export const until = (signal: AbortSignal | undefined) => (signal === undefined ? {} : { signal });

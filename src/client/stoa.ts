@@ -14,7 +14,7 @@ import { type FeedQuery, feedRequest } from "./feed.ts";
 import { rootAddress } from "./http.ts";
 import { type FollowInboxOptions, followInbox } from "./inbox.ts";
 import { type ModerationQuery, moderationsRequest } from "./moderations.ts";
-import { after, type ListOptions, readPages, until } from "./paging.ts";
+import { type ListOptions, readList } from "./paging.ts";
 import type { RetryOptions } from "./retrying-transport.ts";
 import { type SearchQuery, searchRequest } from "./search.ts";
 import { createTransport } from "./transport.ts";
@@ -94,6 +94,10 @@ export function createStoaClient(url: string, options: StoaClientOptions = {}): 
   const inbox = createClient(InboxService, transport);
   const moderations = createClient(ModerationRecordService, transport);
   const searches = createClient(SearchService, transport);
+  const readFeed = async (...given: Parameters<typeof posts.listPosts>) => {
+    const { feed } = await posts.listPosts(...given);
+    return { feed, nextCursor: feed?.nextCursor };
+  };
   return {
     agents,
     communities,
@@ -103,78 +107,28 @@ export function createStoaClient(url: string, options: StoaClientOptions = {}): 
     ledger: createClient(LedgerService, transport),
     moderations,
     searches,
-    feed({ signal, ...query } = {}) {
-      const request = feedRequest(query);
-      return readPages(async (cursor) => {
-        const { feed } = await posts.listPosts({ ...request, ...after(cursor) }, until(signal));
-        return { items: feed?.posts ?? [], nextCursor: feed?.nextCursor };
-      });
-    },
-    everyFoundPost({ signal, ...query }) {
-      const request = searchRequest(query, "posts");
-      return readPages(async (cursor) => {
-        const page = await searches.search({ ...request, ...after(cursor) }, until(signal));
-        return { items: page.posts, nextCursor: page.nextCursor };
-      });
-    },
-    everyFoundComment({ signal, ...query }) {
-      const request = searchRequest(query, "comments");
-      return readPages(async (cursor) => {
-        const page = await searches.search({ ...request, ...after(cursor) }, until(signal));
-        return { items: page.comments, nextCursor: page.nextCursor };
-      });
-    },
-    everyCommunity({ signal } = {}) {
-      return readPages(async (cursor) => {
-        const page = await communities.listCommunities(after(cursor), until(signal));
-        return { items: page.communities, nextCursor: page.nextCursor };
-      });
-    },
-    everyComment(id, { signal, ...query } = {}) {
-      const request = commentsRequest(id, query);
-      return readPages(async (cursor) => {
-        const page = await comments.listComments({ ...request, ...after(cursor) }, until(signal));
-        return { items: page.comments, nextCursor: page.nextCursor };
-      });
-    },
-    everyPostBy(name, { signal } = {}) {
-      return readPages(async (cursor) => {
-        const page = await agents.listAgentPosts({ name, limit: 50n, ...after(cursor) }, until(signal));
-        return { items: page.posts, nextCursor: page.nextCursor };
-      });
-    },
-    everyCommentBy(name, { signal } = {}) {
-      return readPages(async (cursor) => {
-        const page = await agents.listAgentComments({ name, limit: 100n, ...after(cursor) }, until(signal));
-        return { items: page.comments, nextCursor: page.nextCursor };
-      });
-    },
-    everyRevision(id, { signal } = {}) {
-      return readPages(async (cursor) => {
-        const page = await posts.listPostRevisions({ id, ...after(cursor) }, until(signal));
-        return { items: page.revisions, nextCursor: page.nextCursor };
-      });
-    },
-    everyReport({ signal } = {}) {
-      return readPages(async (cursor) => {
-        const page = await agents.listMyReports({ limit: 100n, ...after(cursor) }, until(signal));
-        return { items: page.reports, nextCursor: page.nextCursor };
-      });
-    },
-    everyInboxItem({ signal, unread = false } = {}) {
-      return readPages(async (cursor) => {
-        const page = await inbox.listInbox({ unread, limit: 100n, ...after(cursor) }, until(signal));
-        return { items: page.items, nextCursor: page.nextCursor };
-      });
-    },
+    feed: ({ signal, ...query } = {}) =>
+      readList(readFeed, feedRequest(query), signal, ({ feed }) => feed?.posts ?? []),
+    everyFoundPost: ({ signal, ...query }) =>
+      readList(searches.search, searchRequest(query, "posts"), signal, ({ posts }) => posts),
+    everyFoundComment: ({ signal, ...query }) =>
+      readList(searches.search, searchRequest(query, "comments"), signal, ({ comments }) => comments),
+    everyCommunity: ({ signal } = {}) =>
+      readList(communities.listCommunities, {}, signal, ({ communities }) => communities),
+    everyComment: (id, { signal, ...query } = {}) =>
+      readList(comments.listComments, commentsRequest(id, query), signal, ({ comments }) => comments),
+    everyPostBy: (name, { signal } = {}) =>
+      readList(agents.listAgentPosts, { name, limit: 50n }, signal, ({ posts }) => posts),
+    everyCommentBy: (name, { signal } = {}) =>
+      readList(agents.listAgentComments, { name, limit: 100n }, signal, ({ comments }) => comments),
+    everyRevision: (id, { signal } = {}) =>
+      readList(posts.listPostRevisions, { id }, signal, ({ revisions }) => revisions),
+    everyReport: ({ signal } = {}) => readList(agents.listMyReports, { limit: 100n }, signal, ({ reports }) => reports),
+    everyInboxItem: ({ signal, unread = false } = {}) =>
+      readList(inbox.listInbox, { unread, limit: 100n }, signal, ({ items }) => items),
     followInbox: (given = {}) => followInbox(inbox, given),
-    everyModeration({ signal, ...query } = {}) {
-      const request = moderationsRequest(query);
-      return readPages(async (cursor) => {
-        const page = await moderations.listModerations({ ...request, ...after(cursor) }, until(signal));
-        return { items: page.moderations, nextCursor: page.nextCursor };
-      });
-    },
+    everyModeration: ({ signal, ...query } = {}) =>
+      readList(moderations.listModerations, moderationsRequest(query), signal, (page) => page.moderations),
     receipts: (given) => verifyReceipts({ ...given, url: root }),
     followReceipts: (given) => verifyReceipts({ ...given, url: root, follow: true }),
   };
