@@ -3,9 +3,10 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { connect as connectSocket } from "node:net";
-import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { drain, type Form, forms, receive } from "../../ledger/reading/followers.ts";
 import { fill } from "../../ledger/support.ts";
+import { afterFile } from "../../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 import { createLinkedDatabase } from "../../support/database-link.ts";
 import { waitUntil } from "../../support/wait.ts";
@@ -68,7 +69,7 @@ function watchReplyTo({ port }: Streaming, version: string): () => boolean {
     if (request.socket.localPort === port && `HTTP/${request.httpVersion}` === version) reply ??= response;
   };
   subscribe("http.server.request.start", onStart);
-  onTestFinished(() => void unsubscribe("http.server.request.start", onStart));
+  afterFile(() => void unsubscribe("http.server.request.start", onStart));
   let looks = 0;
   return () => {
     looks = reply !== undefined && reply.writableLength > 0 ? looks + 1 : 0;
