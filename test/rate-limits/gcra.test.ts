@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { advance, afterClock, decide, type Rate } from "../../src/rate-limits/gcra.ts";
-import { Policy, wholeSeconds } from "../../src/rate-limits/policy.ts";
+import { Policy } from "../../src/rate-limits/policy.ts";
 import { defaultQuotas, limitNames } from "../../src/rate-limits/quota.ts";
 
 /** The algorithm as its users run it, with a clock that is set by the test. */
@@ -144,17 +144,6 @@ describe("a policy", () => {
         },
       ),
     );
-  });
-
-  it("is described as in the IETF's draft", () => {
-    const policy = new Policy("posts", { calls: 10, windowSeconds: 60 });
-    expect(policy.item).toBe('"posts";q=10;w=60');
-    expect(policy.stateItem(decide(policy, advance(policy, 0, start), start))).toBe('"posts";r=9;t=6');
-    expect(policy.stateItem({ allowed: false, remaining: 0, wait: 5_000_001 })).toBe('"posts";r=0;t=6');
-  });
-
-  it("rounds waits up to whole seconds, so that they are enough", () => {
-    expect([1, 999_999, 1_000_000, 1_000_001].map(wholeSeconds)).toEqual([1, 1, 1, 2]);
   });
 
   it("exists for each limit by default, and lets an agent work all day", () => {

@@ -1,16 +1,6 @@
 // The smaller limits of new agents: which quotas they have, and which of two limits decides.
 import { describe, expect, it } from "vitest";
-import {
-  createNewAgentPolicies,
-  newAgentLimitNames,
-  newAgentMs,
-  newUntil,
-  parseNewAgentQuotas,
-  stricter,
-  untilOrdinary,
-  type Verdict,
-} from "../../src/rate-limits/new-agents.ts";
-import { Policy } from "../../src/rate-limits/policy.ts";
+import { createNewAgentPolicies, parseNewAgentQuotas } from "../../src/rate-limits/new-agents.ts";
 import { defaultQuotas, type Quota } from "../../src/rate-limits/quota.ts";
 
 const hour = 3600;
@@ -22,20 +12,6 @@ describe("the setting", () => {
       comments: { calls: 20, windowSeconds: 600 },
       edits: { calls: 1, windowSeconds: 24 * hour },
     });
-  });
-
-  it("names only the limits of agents that all replicas share", () => {
-    expect(newAgentLimitNames).toEqual([
-      "posts",
-      "comments",
-      "votes",
-      "communities",
-      "keys",
-      "edits",
-      "reports",
-      "inbox",
-    ]);
-    for (const name of newAgentLimitNames) expect(Object.keys(parseNewAgentQuotas(`${name}=1/1h`))).toEqual([name]);
   });
 
   it.each([
@@ -76,49 +52,5 @@ describe("the quota of a new agent", () => {
   it("exists only where it is set", () => {
     expect(createNewAgentPolicies(defaultQuotas, {})).toEqual({});
     expect(Object.keys(createNewAgentPolicies(defaultQuotas, { votes: quota(1, hour) }))).toEqual(["votes"]);
-  });
-});
-
-it("an agent is new for exactly 24 hours", () => {
-  const createdAt = 1_800_000_000_000;
-  const until = createdAt + newAgentMs;
-  expect(newUntil(createdAt, createdAt)).toBe(until);
-  expect(newUntil(createdAt, until - 1)).toBe(until);
-  expect(newUntil(createdAt, until)).toBeUndefined();
-  expect(newUntil(createdAt, until + 1)).toBeUndefined();
-  // The clock of the replica that registered it was ahead.
-  expect(newUntil(createdAt, createdAt - 1000)).toBe(until);
-});
-
-describe("of two limits", () => {
-  const policy = new Policy("posts", { calls: 5, windowSeconds: hour });
-  const verdict = (allowed: boolean, remaining: number, wait: number): Verdict => ({
-    policy,
-    decision: { allowed, remaining, wait },
-  });
-  it.each([
-    ["the one that refuses decides", verdict(true, 0, 9_000_000), verdict(false, 0, 1)],
-    ["the longer wait decides if both refuse", verdict(false, 0, 1), verdict(false, 0, 2)],
-    ["the one that leaves less decides if both allow", verdict(true, 4, 9), verdict(true, 3, 1)],
-    ["the longer wait decides if both leave the same", verdict(true, 3, 1), verdict(true, 3, 2)],
-  ])("%s", (_, weaker, binding) => {
-    expect(stricter(weaker, binding)).toBe(binding);
-    expect(stricter(binding, weaker)).toBe(binding);
-  });
-
-  it("the first one decides if both are the same", () => {
-    const [first, second] = [verdict(true, 3, 1), verdict(true, 3, 1)];
-    expect(stricter(first, second)).toBe(first);
-  });
-
-  it("the one of new agents makes nobody wait longer than it applies", () => {
-    const now = 1_800_000_000_000;
-    const refused = verdict(false, 0, 720_000_000);
-    expect(untilOrdinary(refused, now + 60_000, now)).toEqual({
-      policy,
-      decision: { allowed: false, remaining: 0, wait: 60_000_000 },
-      until: now + 60_000,
-    });
-    expect(untilOrdinary(refused, now + 86_400_000, now).decision.wait).toBe(720_000_000);
   });
 });

@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countedBy } from "../../src/rate-limits/limit-texts.ts";
-import { createPolicies } from "../../src/rate-limits/policy.ts";
-import { defaultQuotas, limitNames, parseQuota } from "../../src/rate-limits/quota.ts";
+import { parseQuota } from "../../src/rate-limits/quota.ts";
 
 describe("a quota", () => {
   it.each([
@@ -27,21 +25,5 @@ describe("a quota", () => {
         `must be calls/window, such as 20/1h: 1 to 1000000 calls, and a window from 1s to 366d in s, m, h or d, not ${JSON.stringify(text)}`,
       ),
     );
-  });
-});
-
-describe("the policies", () => {
-  it("have the values and names of the quotas", () => {
-    const policies = createPolicies(defaultQuotas);
-    expect(Object.keys(policies)).toEqual(limitNames);
-    for (const name of limitNames) {
-      const { calls: burst, windowSeconds } = defaultQuotas[name];
-      expect(policies[name]).toMatchObject({ name, burst, windowSeconds });
-    }
-  });
-
-  it("name the counted calls, and the address if they are counted by address", () => {
-    expect(countedBy("posts")).toBe("new posts");
-    expect(countedBy("registrations")).toBe("registrations from this address");
   });
 });
