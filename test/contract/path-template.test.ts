@@ -23,13 +23,6 @@ describe("a path template", () => {
     expect(compilePathTemplate(template).routes).toEqual(routes);
   });
 
-  it("returns its fields and its verb", () => {
-    const { fields, verb } = compilePathTemplate("/v1/{book.name}/{author=x/*}:read");
-    expect(fields).toEqual([["book", "name"], ["author"]]);
-    expect(verb).toBe("read");
-    expect(compilePathTemplate("/v1/{a}").verb).toBeUndefined();
-  });
-
   it.each([
     ["", "it must begin with a slash and have a segment"],
     ["v1/things", "it must begin with a slash and have a segment"],

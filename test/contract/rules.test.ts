@@ -10,9 +10,8 @@ import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
-import { ReceiptSchema } from "../../gen/stoa/v1/receipt_pb.js";
 import { SearchService } from "../../gen/stoa/v1/search_service_pb.js";
-import { isOmittedWhenUnset, rulesOf } from "../../src/contract/rules.ts";
+import { rulesOf } from "../../src/contract/rules.ts";
 import { BrokenService } from "../support/fixture.ts";
 
 const services = [AgentService, PostService, CommentService, CommunityService, LedgerService, LedgerOperatorService];
@@ -20,11 +19,6 @@ const rpcs = services.flatMap((service): DescMethod[] => service.methods);
 const namesOf = (rule: (rpc: DescMethod) => boolean) => rpcs.filter(rule).map(({ name }) => name);
 
 describe("the rules of an RPC", () => {
-  it("say who may call it", () => {
-    expect(rulesOf(AgentService.method.registerAgent).access).toBe(Access.PUBLIC);
-    expect(rulesOf(PostService.method.createPost).access).toBe(Access.AGENT);
-  });
-
   it("must say who may call it", () => {
     const rpc = BrokenService.methods.find(({ name }) => name === "NoAccess") as DescMethod;
     const message = "fixture.v1.BrokenService.NoAccess does not say who may call it.";
@@ -55,12 +49,6 @@ describe("the rules of an RPC", () => {
     expect(namesOf((rpc) => rulesOf(rpc).isWrite)).toEqual(namesOf(({ name }) => !reads.test(name)));
   });
 
-  it("name its limit", () => {
-    expect(rulesOf(PostService.method.createPost).limit).toBe("posts");
-    expect(rulesOf(AgentService.method.registerAgent).limit).toBe("registrations");
-    expect(rulesOf(PostService.method.listPosts).limit).toBeUndefined();
-  });
-
   it("give registration and each write of an agent a limit, and nothing else", () => {
     for (const rpc of [...rpcs, ...InboxService.methods, ...ModerationService.methods, ...SearchService.methods]) {
       const isLimited = rpc.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
@@ -70,9 +58,4 @@ describe("the rules of an RPC", () => {
       ]);
     }
   });
-});
-
-it("the only field that is omitted from JSON when it is unset is a receipt's damaged", () => {
-  const omitted = ReceiptSchema.fields.filter(isOmittedWhenUnset);
-  expect(omitted.map(({ name }) => name)).toEqual(["damaged"]);
 });

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createDeferred, sleep, untilAborted, waitFor, withTimeout } from "../../src/timing/wait.ts";
+import { createDeferred, untilAborted, withTimeout } from "../../src/timing/wait.ts";
 
 const gone = new Error("gone");
 
@@ -14,22 +14,6 @@ function abortable() {
 }
 
 describe("createDeferred", () => {
-  test("the first outcome counts, and onSettled is called once", async () => {
-    const onSettled = vi.fn();
-    const { promise, resolve, reject } = createDeferred<number>({ onSettled });
-    resolve(1);
-    reject(new Error("too late"));
-    resolve(2);
-    expect(onSettled).toHaveBeenCalledTimes(1);
-    await expect(promise).resolves.toBe(1);
-  });
-
-  test("onSettled is called before resolve returns", () => {
-    const waiting = new Set(["a"]);
-    createDeferred<void>({ onSettled: () => waiting.delete("a") }).resolve();
-    expect(waiting).toEqual(new Set());
-  });
-
   test.each(["resolve", "reject", "timeout", "abort"] as const)("%s leaves no timer and no listener", async (end) => {
     const { signal, abort, listeners } = abortable();
     const late = new Error("late");
@@ -43,24 +27,6 @@ describe("createDeferred", () => {
     expect([listeners(), vi.getTimerCount()]).toEqual([0, 0]);
     expect(await outcome).toBe(end === "resolve" ? 1 : end === "timeout" ? late : gone);
   });
-
-  test("a signal that has aborted already rejects at once and takes no timer", async () => {
-    const { signal, abort, listeners } = abortable();
-    abort();
-    const onSettled = vi.fn();
-    const { promise, resolve } = createDeferred<number>({ signal, ms: 1_000, onSettled });
-    expect(onSettled).toHaveBeenCalledTimes(1);
-    expect([listeners(), vi.getTimerCount()]).toEqual([0, 0]);
-    resolve(1);
-    await expect(promise).rejects.toBe(gone);
-  });
-
-  test("a time beyond the longest timer does not end at once", async () => {
-    const onTimeout = vi.fn();
-    createDeferred<void>({ ms: Number.POSITIVE_INFINITY, onTimeout });
-    await vi.advanceTimersByTimeAsync(60_000);
-    expect(onTimeout).not.toHaveBeenCalled();
-  });
 });
 
 describe("waits for a promise", () => {
@@ -73,21 +39,6 @@ describe("waits for a promise", () => {
     expect(vi.getTimerCount()).toBe(1);
     vi.advanceTimersByTime(1);
     await expect(late).resolves.toBeUndefined();
-  });
-
-  test("withTimeout fails with the promise's error, or the signal's reason", async () => {
-    const { signal, abort, listeners } = abortable();
-    await expect(withTimeout(Promise.reject(gone), 1_000)).rejects.toBe(gone);
-    const waiting = withTimeout(new Promise(() => {}), 1_000, signal);
-    abort();
-    await expect(waiting).rejects.toBe(gone);
-    expect([listeners(), vi.getTimerCount()]).toEqual([0, 0]);
-  });
-
-  test("waitFor settles as onTimeout says", async () => {
-    const late = waitFor(new Promise(() => {}), { ms: 10, onTimeout: ({ reject }) => reject(gone) });
-    vi.advanceTimersByTime(10);
-    await expect(late).rejects.toBe(gone);
   });
 
   test("untilAborted leaves no listener on a long-lived signal, however the promise ends", async () => {
@@ -115,16 +66,4 @@ describe("waits for a promise", () => {
     process.off("unhandledRejection", unhandled);
     expect(unhandled).not.toHaveBeenCalled();
   });
-});
-
-test("sleep resolves after its time, and an abort ends it at once", async () => {
-  const { signal, abort, listeners } = abortable();
-  const first = sleep(50, signal);
-  vi.advanceTimersByTime(50);
-  await first;
-  expect(listeners()).toBe(0);
-  const second = sleep(50, signal);
-  abort();
-  await expect(second).rejects.toBe(gone);
-  expect([listeners(), vi.getTimerCount()]).toEqual([0, 0]);
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { StoaError } from "../../src/errors.ts";
 import { decodeMessage } from "../../src/transcoding/decode.ts";
 import { encodeMessage } from "../../src/transcoding/encode.ts";
-import { type Input, UrlText } from "../../src/transcoding/input.ts";
+import type { Input } from "../../src/transcoding/input.ts";
 import { JsonSyntaxError, parseJson } from "../../src/transcoding/json.ts";
 import { fixtureMessage } from "../support/fixture.ts";
 import { anyMessage } from "../support/fixture-messages.ts";
@@ -406,51 +406,5 @@ describe("the input of a message", () => {
     expect(() => decodeText(Node, nested(101))).toThrow(JsonSyntaxError);
     const list = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
     for (const name of ["value", "list"]) expect(decodeText(WellKnown, `{"${name}":${list(90)}}`)).toBeDefined();
-  });
-});
-
-describe("a text of the path or the query", () => {
-  const read = (name: string, ...values: string[]) =>
-    decodeMessage(Thing, new Map([[name, new UrlText(values)]])) as unknown as Fields;
-
-  it.each([
-    [
-      "number",
-      ["010", "+1", "1.0", "", "1e2", " 1", "1 ", "0x1", "-0", "--1", "9007199254740992", "-9007199254740992"],
-    ],
-    ["flag", ["True", "1", "", "yes"]],
-    ["ratio", ["", "1.", ".5", "01", "+1", "0x1", "1e400", "one", " 1"]],
-    ["color", ["RED", "COLOR_RED", "1", "", "unspecified"]],
-    ["since", ["yesterday", "", "2023-01-01"]],
-    ["wait", ["1", "", "1m"]],
-    ["count", ["01", "", "1.0"]],
-  ])("is read strictly as %s", (name, texts) => {
-    for (const text of texts)
-      expect(
-        faultOf(() => read(name, text)),
-        text,
-      ).toBe(name);
-  });
-
-  it("is read as a scalar, an enum or a well-known type that is written as one text", () => {
-    expect(read("number", "-9007199254740991").number).toBe(-9007199254740991n);
-    expect(read("flag", "false").flag).toBe(false);
-    expect(read("ratio", "-1.5e3").ratio).toBe(-1500);
-    expect(read("color", "dark_green").color).toBe(2);
-    expect(read("name", " 1").name).toBe(" 1");
-    expect(read("since", "2023-01-01T00:00:00Z").since).toMatchObject({ seconds: 1672531200n });
-    expect(read("wait", "1.5s").wait).toMatchObject({ seconds: 1n, nanos: 500_000_000 });
-    expect(read("count", "7").count).toBe(7n);
-  });
-
-  it("is read as a list in order; an error names the index", () => {
-    expect(read("numbers", "3", "1", "2").numbers).toEqual([3n, 1n, 2n]);
-    expect(read("tags", "").tags).toEqual([""]);
-    expect(faultOf(() => read("numbers", "3", "x"))).toBe("numbers[1]");
-  });
-
-  it("may come only once for a field that is not a list", () => {
-    expect(faultOf(() => read("number", "1", "1"))).toBe("number");
-    expect(faultOf(() => read("name", "a", "a"))).toBe("name");
   });
 });
