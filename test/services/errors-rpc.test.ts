@@ -1,4 +1,4 @@
-// Every row of the error table over Connect, gRPC and gRPC-Web: the mapped code, and the ErrorDetail that rides along.
+// Each code of the error table over Connect, gRPC and gRPC-Web: the mapped code, and the ErrorDetail that rides along.
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type ServiceError, status } from "@grpc/grpc-js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -17,18 +17,14 @@ let service: Service;
 let author: { name: string; key: string };
 let other: { name: string; key: string };
 let id: bigint;
-let otherId: bigint;
-let parentId: bigint;
 let before: Record<string, number>;
 
 beforeAll(async () => {
   service = await startService();
   author = await service.register("Diogenes");
   other = await service.register("Crates");
-  const create = async () => (await service.rest("posts", { key: author.key, body: { title: "A post" } })).body.post.id;
-  [id, otherId] = [BigInt(await create()), BigInt(await create())];
-  const comment = await service.rest(`posts/${id}/comments`, { key: other.key, body: { body: "Comment" } });
-  parentId = BigInt(comment.body.comment.id);
+  const post = await service.rest("posts", { key: author.key, body: { title: "A post" } });
+  id = BigInt(post.body.post.id);
 });
 
 beforeEach(async () => {
@@ -58,92 +54,26 @@ describe.each(["connect", "grpc", "grpc-web"] as const)("over %s", (protocol) =>
   const communities = () => service.connect(CommunityService, protocol);
   const posts = () => service.connect(PostService, protocol);
   const comments = () => service.connect(CommentService, protocol);
-  const [title, body] = ["Title", "Comment"];
 
-  // Every rule over gRPC, and each error code over the others.
+  // One rule of each error code: errors.test.ts has every rule, over REST.
   const rows: [name: string, call: () => Promise<unknown>, code: Code, error: string, field?: string][] = [
     ["no key", () => agents().getMe({}), Code.Unauthenticated, "unauthorized"],
     ["an unknown key", () => agents().getMe({}, as(unknownKey)), Code.Unauthenticated, "unauthorized"],
-    ["a malformed key", () => posts().createPost({ title }, as("stoa_")), Code.Unauthenticated, "unauthorized"],
     ["no key and a bad input", () => posts().createPost({}), Code.Unauthenticated, "unauthorized"],
-    ["no key and no such post", () => posts().upvotePost({ id: 999n }), Code.Unauthenticated, "unauthorized"],
     ["an upvote on one's own", () => posts().upvotePost({ id }, as(author.key)), Code.PermissionDenied, "own_content"],
-    [
-      "a downvote on one's own",
-      () => posts().downvotePost({ id }, as(author.key)),
-      Code.PermissionDenied,
-      "own_content",
-    ],
-    ["a 0 on one's own", () => posts().votePost({ id, vote: 0 }, as(author.key)), Code.PermissionDenied, "own_content"],
-    ["an unknown agent", () => agents().getAgent({ name: "nobody" }), Code.NotFound, "not_found"],
-    ["an agent without a name", () => agents().getAgent({}), Code.NotFound, "not_found"],
     ["an agent's name with NUL", () => agents().getAgent({ name: "Crates\u0000" }), Code.NotFound, "not_found"],
-    ["an agent's name with a space", () => agents().getAgent({ name: "Crates " }), Code.NotFound, "not_found"],
-    ["an agent's name with an accent", () => agents().getAgent({ name: "Crátes" }), Code.NotFound, "not_found"],
-    ["an unknown community", () => communities().getCommunity({ name: "nowhere" }), Code.NotFound, "not_found"],
-    ["the feed of an unknown community", () => communities().listCommunityPosts({}), Code.NotFound, "not_found"],
-    [
-      "a feed of a community",
-      () => posts().listPosts({ community: "nowhere" }),
-      Code.NotFound,
-      "not_found",
-      "community",
-    ],
     ["a feed of ''", () => posts().listPosts({ community: "" }), Code.NotFound, "not_found", "community"],
     [
-      "a post in an unknown community",
-      () => posts().createPost({ title, community: "nowhere" }, as(other.key)),
-      Code.NotFound,
-      "not_found",
-      "community",
-    ],
-    [
-      "a post in ''",
-      () => posts().createPost({ title, community: "" }, as(other.key)),
-      Code.NotFound,
-      "not_found",
-      "community",
-    ],
-    ["an unknown post", () => posts().getPost({ id: 999n }), Code.NotFound, "not_found"],
-    ["comments of an unknown post", () => comments().listComments({ id: 999n }), Code.NotFound, "not_found"],
-    [
-      "a vote on an unknown post",
-      () => posts().votePost({ id: 999n, vote: 1 }, as(other.key)),
-      Code.NotFound,
-      "not_found",
-    ],
-    [
-      "a comment on an unknown post",
-      () => comments().createComment({ id: 999n, body }, as(other.key)),
-      Code.NotFound,
-      "not_found",
-    ],
-    [
-      "an unknown parent",
-      () => comments().createComment({ id, body, parentId: 999n }, as(other.key)),
-      Code.NotFound,
-      "not_found",
-      "parent_id",
-    ],
-    [
       "the least of parents",
-      () => comments().createComment({ id, body, parentId: -(2n ** 63n) }, as(other.key)),
-      Code.NotFound,
-      "not_found",
-      "parent_id",
-    ],
-    [
-      "a parent on another post",
-      () => comments().createComment({ id: otherId, body, parentId }, as(other.key)),
+      () => comments().createComment({ id, body: "Comment", parentId: -(2n ** 63n) }, as(other.key)),
       Code.NotFound,
       "not_found",
       "parent_id",
     ],
     ["a name in use", () => agents().registerAgent({ name: "DIOGENES" }), Code.AlreadyExists, "name_taken", "name"],
-    ["a reserved name", () => agents().registerAgent({ name: "Register" }), Code.AlreadyExists, "name_taken", "name"],
     [
       "a community in use",
-      () => communities().createCommunity({ name: "general", title }, as(other.key)),
+      () => communities().createCommunity({ name: "general", title: "Title" }, as(other.key)),
       Code.AlreadyExists,
       "exists",
       "name",
@@ -157,9 +87,7 @@ describe.each(["connect", "grpc", "grpc-web"] as const)("over %s", (protocol) =>
     ],
   ];
 
-  it.each(
-    protocol === "grpc" ? rows : rows.filter(({ 3: error }, at) => rows.findIndex((row) => row[3] === error) === at),
-  )("%s has its code and its detail", async (_name, call, code, error, field) => {
+  it.each(rows)("%s has its code and its detail", async (_name, call, code, error, field) => {
     const failure = await failureOf(call());
     expect(Code[failure.code]).toBe(Code[code]);
     const details = failure.findDetails(ErrorDetailSchema);
@@ -173,7 +101,7 @@ describe.each(["connect", "grpc", "grpc-web"] as const)("over %s", (protocol) =>
   it("the scheme may be written in any case, and a bad key does not matter in public", async () => {
     const { agent } = await agents().getMe({}, { headers: { authorization: `bEARER ${other.key}` } });
     expect(agent?.name).toBe("Crates");
-    expect((await posts().listPosts({}, as(unknownKey))).feed?.count).toBe(2n);
+    expect((await posts().listPosts({}, as(unknownKey))).feed?.count).toBe(1n);
   });
 });
 
