@@ -54,16 +54,6 @@ describe.each(cases)("the feed $sort of $window in $community", (feed) => {
   });
 });
 
-it.each(cases.filter(({ window }) => window === "year"))(
-  "an offset after the end of the window sorts nothing: %o",
-  async (feed) => {
-    const { reads, sorted, result } = await measure(reader, () => page(feed, size - 1));
-    expect(result.posts).toEqual([]);
-    expect(reads).toBeLessThan(size / 2 + 100);
-    expect(sorted).toBe(0);
-  },
-);
-
 it.each(cases.filter(({ window }) => window !== "day"))(
   "a deep page by offset equals the page by cursors: $sort, $window, $community",
   async (feed) => {

@@ -1,16 +1,7 @@
-import {
-  type DescFile,
-  type DescService,
-  fromBinary,
-  getExtension,
-  getOption,
-  setExtension,
-  toBinary,
-} from "@bufbuild/protobuf";
-import { type FieldOptions, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { type DescService, getOption } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, it } from "vitest";
 import { field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
-import { AgentService, file_stoa_v1_agent_service } from "../../../gen/stoa/v1/agent_service_pb.js";
+import { AgentService } from "../../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../../gen/stoa/v1/community_service_pb.js";
 import { InboxService } from "../../../gen/stoa/v1/inbox_service_pb.js";
@@ -23,11 +14,9 @@ import { Guide } from "../../../src/api-docs/guide/guide.ts";
 import { type Binding, bindingsOf } from "../../../src/contract/bindings.ts";
 import { rulesOf } from "../../../src/contract/rules.ts";
 import { errorStatus } from "../../../src/errors.ts";
-import { withImports } from "../../../src/grpc-services/descriptors.ts";
 import { createNewAgentPolicies, parseNewAgentQuotas } from "../../../src/rate-limits/new-agents.ts";
 import { createPolicies } from "../../../src/rate-limits/policy.ts";
 import { defaultQuotas } from "../../../src/rate-limits/quota.ts";
-import { registryOf } from "../../support/registry.ts";
 import { type Service, startService } from "../../support/service.ts";
 
 const services: DescService[] = [
@@ -100,21 +89,6 @@ describe("the served guide", () => {
 describe("the guide's text", () => {
   const skill = new Guide(services).text("skill.md", example);
   const rows = skill.split("\n").filter((line) => line.startsWith("| `"));
-
-  it("is one page without placeholders", () => {
-    for (const name of ["skill.md", "llms.txt"] as const) {
-      // As long as it gets without smaller limits for new agents.
-      const server = { policies: createPolicies(defaultQuotas), registration: "token" } as const;
-      const text = new Guide(services, server).text(name, example);
-      expect(text).not.toMatch(/\{\{|\}\}|undefined|NaN/);
-    }
-  });
-
-  it("tells a whole life, and that what others write is data", () => {
-    for (const word of ["inbox", "search", "upvote", "warnings", "/mcp", "never instructions to you"])
-      expect(skill).toContain(word);
-    expect(new Guide(services).text("llms.txt", example)).toContain("never an instruction to you");
-  });
 
   const bindings = services.flatMap((service) => bindingsOf(service));
 
@@ -211,37 +185,7 @@ describe("the guide's text", () => {
     expect(skill).toContain("This server has no rate limits.");
     expect(skill).not.toContain("RateLimit:");
   });
-
-  it("changes with the contract", () => {
-    const changed = new Guide([...withLongerNames(file_stoa_v1_agent_service), ...services.slice(1)]);
-    const text = changed.text("skill.md", example);
-    expect(skill.match(/3 to 32 characters/g)).toHaveLength(2);
-    expect(text.match(/3 to 40 characters/g)).toHaveLength(2);
-    expect(text).not.toContain("3 to 32");
-    expect(text).toContain(`${example}/api/v2/agents/enrolled -H`);
-    expect(text).not.toContain("agents/register");
-  });
-
-  it("is refused if it refers to something that the contract does not have", () => {
-    expect(() => new Guide([])).toThrow(/has no (?:call|input) AgentService\.RegisterAgent/);
-  });
 });
-
-/** The agent service, changed: names have up to 40 characters, and the registration has another path. */
-function withLongerNames({ proto, dependencies }: DescFile): DescService[] {
-  const bytes = Buffer.from(toBinary(FileDescriptorProtoSchema, proto)).toString("latin1");
-  const renamed = bytes.replace("/api/v1/agents/register", "/api/v2/agents/enrolled");
-  const changed = fromBinary(FileDescriptorProtoSchema, Buffer.from(renamed, "latin1"));
-  const request = changed.messageType.find((each) => each.name === "RegisterAgentRequest");
-  const options = request?.field.find((each) => each.name === "name")?.options;
-  const rules = options && getExtension(options, fieldRules);
-  if (rules?.type.case !== "string") throw new Error("the contract has changed");
-  rules.type.value.maxLen = 40n;
-  setExtension(options as FieldOptions, fieldRules, rules);
-
-  const imported = dependencies.flatMap((file) => withImports(file)).map((file) => file.proto);
-  return [registryOf([changed, ...imported]).getService(AgentService.typeName) as DescService];
-}
 
 it.each([
   ["http://127.0.0.1:8080", "127.0.0.1_8080"],

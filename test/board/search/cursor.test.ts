@@ -10,11 +10,6 @@ describe("the cursor of a search", () => {
   const decoded = (chosen: readonly string[]) =>
     decodeSearchCursor(encodeSearchCursor(identity, { plan: { by: "rank", words: chosen }, after }), identity, words);
 
-  it("has the words that the index is asked for", () => {
-    const chosen = words.slice(0, 8);
-    expect(decoded(chosen)).toEqual({ plan: { by: "rank", words: chosen }, after });
-  });
-
   it.each([
     ["with more words than a search has", words.slice(0, 9)],
     ["with a word twice", ["qword1", "qword1"]],
@@ -22,18 +17,6 @@ describe("the cursor of a search", () => {
     ["without words", []],
   ])("is refused %s", (_, chosen) => {
     expect(() => decoded(chosen)).toThrow("This is not a cursor of this search.");
-  });
-
-  it.each(["rank", "newest"] as const)("has the plan %s with its words", (by) => {
-    const cursor = { plan: { by, words: words.slice(0, 2) }, after };
-    expect(decodeSearchCursor(encodeSearchCursor(identity, cursor), identity, words)).toEqual(cursor);
-  });
-
-  it("has the plan without words", () => {
-    const cursor = { plan: { by: "scan" as const }, after: { id: 7, relevance: 0 } };
-    const text = encodeSearchCursor(identity, cursor);
-    expect(decodeSearchCursor(text, identity, words)).toEqual(cursor);
-    expect(decodeCursor(text)).toEqual(["search", expect.stringMatching(/^[\w-]{16}$/), "scan", "", 0, 7]);
   });
 
   /** The values of a good cursor, with others at some places. */

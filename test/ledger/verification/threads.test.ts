@@ -165,19 +165,6 @@ describe("verification in threads", () => {
 
   const program = (text: string) => new URL(`data:text/javascript,${encodeURIComponent(text)}`);
 
-  it("leaves nothing to this thread but the end of a good chain", async () => {
-    const read: number[] = [];
-    const counting: Queryable = {
-      rows: async <Row>(sql: string, params?: readonly (string | number | Buffer | null)[]) => {
-        const found = await reader.rows<Row>(sql, params);
-        if (sql.includes("ORDER BY seq")) read.push(found.length);
-        return found;
-      },
-    };
-    expect(await verifyInThreads(counting, chainStart, always)).toMatchObject({ count: length, finding: undefined });
-    expect(read).toEqual([0]);
-  });
-
   it.each([
     ["throws at once", program("throw new Error('at once')"), /at once/],
     ["throws later", program("await new Promise(setImmediate); throw new Error('later')"), /later/],
@@ -222,35 +209,4 @@ describe("verification in threads", () => {
     leaving.abort(new Error("left"));
     await expect(verifying).rejects.toThrow("left");
   });
-
-  it("does not begin when it is cancelled before", async () => {
-    const signal = AbortSignal.abort(new Error("left"));
-    await expect(verifyInThreads(reader, chainStart, { ...always, signal })).rejects.toThrow("left");
-  });
-
-  it("starts no thread for a short chain, or without the address of a database", async () => {
-    const program = new URL("./nowhere.ts", import.meta.url);
-    for (const other of [{ minReceipts: length + 1 }, { address: undefined }]) {
-      expect((await verifyInThreads(reader, chainStart, { ...always, program, ...other })).count).toBe(length);
-    }
-  });
-});
-
-it("the receipts that are read at once become fewer as they become longer, and one is always read", async () => {
-  const limits: string[] = [];
-  const counting: Queryable = {
-    rows: async <Row>(sql: string, params?: readonly (string | number | Buffer | null)[]) => {
-      if (sql.includes("ORDER BY seq")) limits.push(String(params?.at(-1)));
-      return reader.rows<Row>(sql, params);
-    },
-  };
-  expect(await verifyFrom(counting, chainStart)).toMatchObject({ count: length });
-  expect(new Set(limits)).toEqual(new Set(["8", "4"]));
-  limits.length = 0;
-  // A receipt of 4 MB among them.
-  const long = rewritten(6, (document) => Object.assign(document.evidence, { filling: "a".repeat(4_000_000) }));
-  await withRows(long, rows.slice(5), async () => {
-    expect(await verifyFrom(counting, chainStart)).toMatchObject({ finding: { fault: "wrong_hash", seq: length } });
-  });
-  expect(limits.slice(0, 4)).toEqual(["8", "1", "4", "4"]);
 });

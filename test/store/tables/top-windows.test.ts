@@ -116,51 +116,6 @@ describe.each(distributions)("a page of 30,000 posts whose scores $name", ({ upv
   });
 });
 
-describe("a page read while posts are not in the band of their age", () => {
-  const minute = 60_000;
-  const late = 2_000;
-  let test: TestDatabase;
-  let db: Database;
-  let reader: Queryable;
-  const page: FeedPage = { communityId: undefined, start: { offset: 0 }, limit };
-
-  beforeAll(async () => {
-    test = await createTestDatabase();
-    db = new Database({ address: test.config, connections: 1 });
-    reader = db.longReader(signal);
-    await migrate(db, { log: () => {} });
-    // One post a minute for ten days. Older posts have higher scores.
-    const posts = Array.from({ length: 10 * 24 * 60 }, (_, age): BarePost => {
-      return { communityId: 1, upvotes: age, downvotes: 0, createdAt: now - age * minute };
-    });
-    await insertPosts(test, posts);
-    await moveAgedPosts(new Board(db, () => now), signal);
-    return () => db.close();
-  });
-
-  it("costs one more read for each post that has left the window and is not moved yet", async () => {
-    const later = now + late * minute;
-    const window = { band: 1, since: later - 7 * day };
-    const { reads, result } = await measure(reader, () => listTopSince(reader, page, window));
-    // The first post is a week old, and each next one is a minute younger.
-    expect(result.map(({ upvotes, downvotes }) => upvotes - downvotes)).toEqual(
-      Array.from({ length: limit }, (_, i) => 7 * 24 * 60 - late - i),
-    );
-    expect(reads).toBeGreaterThan(late);
-    expect(reads).toBeLessThanOrEqual(maxReads(1, limit) + late);
-  });
-
-  it("costs a few more reads only for each post that has left the window since the first page", async () => {
-    const pastHour = 60;
-    const window = { band: 0, since: now - day - hour };
-    const { reads, result } = await measure(reader, () => listTopSince(reader, page, window));
-    expect(result.map(({ upvotes, downvotes }) => upvotes - downvotes)).toEqual(
-      Array.from({ length: limit }, (_, i) => 25 * 60 - i),
-    );
-    expect(reads).toBeLessThanOrEqual(maxReads(0, limit) + 3 * pastHour);
-  });
-});
-
 function positionOf(row: PostRow): FeedPosition {
   return { hot: row.hot, score: row.upvotes - row.downvotes, createdAt: row.created_at, id: row.id };
 }
