@@ -1,10 +1,9 @@
-// Starts on a folder whose service is gone, or cannot be seen.
-import { spawn, spawnSync } from "node:child_process";
+// Starts on a folder whose service was killed.
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import type { PrivateServer } from "../../../src/private-database/server/private-server.ts";
 import { isRunning } from "../../support/running.ts";
 import { waitUntil } from "../../support/wait.ts";
 import {
@@ -13,6 +12,7 @@ import {
   dataDir,
   home,
   lines,
+  orphanServer,
   run,
   serverPid,
   sevenRow,
@@ -21,43 +21,6 @@ import {
 } from "./support.ts";
 
 usePrivateServers();
-
-describe("a start in another process namespace", () => {
-  const cannot = cannotUnshare();
-
-  test.skipIf(cannot)("reports that a service it cannot see uses the folder", async () => {
-    copyMade();
-    const first = await start();
-    const before = await serverPid(first);
-    expect(await startUnshared()).toBe(
-      `the data folder ${dataDir} is in use by a process that cannot be seen from here, such as one in another container;` +
-        " stop it first or set STOA_DATA_DIR",
-    );
-    expect(await serverPid(first)).toBe(before);
-    expect(existsSync(join(dataDir, "mysql.json"))).toBe(true);
-  });
-
-  test.skipIf(cannot)("reports that a database server it cannot see uses the folder", async () => {
-    const { server, orphan } = await orphanServer();
-    expect(await startUnshared()).toBe(
-      `the data folder ${dataDir} is in use by a database server that cannot be seen from here, such as one in another` +
-        " container; stop it first or set STOA_DATA_DIR",
-    );
-    // It does not mistake process ids of another namespace for its own.
-    expect(await startUnshared([])).toContain("a database server that cannot be seen from here");
-    expect(await serverPid(server)).toBe(orphan);
-    // A start that can see the server stops it.
-    await start();
-    expect(isRunning(orphan)).toBe(false);
-  });
-
-  test.skipIf(cannot)("leaves a folder that later starts can use", async () => {
-    copyMade();
-    expect(await startUnshared()).toBe("started");
-    const next = await start();
-    expect(await run(next, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
-  });
-});
 
 describe("a start after a kill", () => {
   test("stops the server of the killed service and keeps every committed row", async () => {
@@ -131,60 +94,3 @@ describe("a start after a kill", () => {
     expect(readdirSync(dataDir).filter((name) => name.startsWith("mysql.new-"))).toEqual([]);
   });
 });
-
-/** Starts the server from a separate process, and kills that process. The server runs on. */
-async function orphanServer(...statements: string[]): Promise<{ server: PrivateServer; orphan: number }> {
-  copyMade();
-  const module = new URL("../../../src/private-database/server/private-server.ts", import.meta.url).href;
-  const script = `
-    const { startPrivateServer } = await import(${JSON.stringify(module)});
-    process.send(await startPrivateServer({ dataDir: ${JSON.stringify(dataDir)}, log() {} }));
-    setInterval(() => {}, 1000);`;
-  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
-  });
-  children.push(child);
-  const [server] = await Promise.race([once(child, "message"), once(child, "exit").then(() => [])]);
-  if (server === undefined) throw new Error("the owner did not start");
-  await expect(start()).rejects.toThrow(`in use by process ${child.pid};`);
-  await run(server, "SELECT 1", ...statements);
-  const orphan = await serverPid(server);
-  child.kill("SIGKILL");
-  await once(child, "exit");
-  return { server, orphan };
-}
-
-/**
- * Starts the server in a separate process namespace and stops it.
- * @param proc the options of unshare that mount the /proc of that namespace
- * @returns "started", or the message of the error
- */
-async function startUnshared(proc = ["--mount-proc"]): Promise<string> {
-  const module = new URL("../../../src/private-database/server/private-server.ts", import.meta.url).href;
-  const script = `
-    const { startPrivateServer } = await import(${JSON.stringify(module)});
-    try {
-      const server = await startPrivateServer({ dataDir: ${JSON.stringify(dataDir)}, log() {} });
-      await server.stop();
-      console.log("started");
-    } catch (error) {
-      console.log(error.message);
-    }`;
-  const args = ["--pid", "--fork", ...proc, "--kill-child", process.execPath, "--input-type=module", "-e", script];
-  const child = spawn("unshare", args, { stdio: ["ignore", "pipe", "ignore"] });
-  children.push(child);
-  let output = "";
-  child.stdout?.on("data", (chunk) => {
-    output += chunk;
-  });
-  await once(child, "close");
-  return output.trim();
-}
-
-/** Returns whether this machine forbids process namespaces. Then these tests fail in CI and are skipped with a notice elsewhere. */
-function cannotUnshare(): boolean {
-  const { status } = spawnSync("unshare", ["--pid", "--fork", "--mount-proc", "true"]);
-  if (status === 0 || process.env.CI) return false;
-  process.stderr.write("\nSKIPPED: the tests of process namespaces need an account that may make one (root).\n\n");
-  return true;
-}

@@ -1,10 +1,11 @@
 // Real private servers, each on a data folder of its own that ends with its test.
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
-import { afterAll, afterEach, beforeAll, beforeEach, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from "vitest";
 import {
   type PrivateServer,
   type PrivateServerOptions,
@@ -89,4 +90,26 @@ export async function serverPid(server: PrivateServer): Promise<number> {
 
 export function contentOf(path: string): string | undefined {
   return existsSync(path) ? readFileSync(path, "utf8") : undefined;
+}
+
+/** Starts the server from a separate process, and kills that process. The server runs on. */
+export async function orphanServer(...statements: string[]): Promise<{ server: PrivateServer; orphan: number }> {
+  copyMade();
+  const module = new URL("../../../src/private-database/server/private-server.ts", import.meta.url).href;
+  const script = `
+    const { startPrivateServer } = await import(${JSON.stringify(module)});
+    process.send(await startPrivateServer({ dataDir: ${JSON.stringify(dataDir)}, log() {} }));
+    setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  children.push(child);
+  const [server] = await Promise.race([once(child, "message"), once(child, "exit").then(() => [])]);
+  if (server === undefined) throw new Error("the owner did not start");
+  await expect(start()).rejects.toThrow(`in use by process ${child.pid};`);
+  await run(server, "SELECT 1", ...statements);
+  const orphan = await serverPid(server);
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  return { server, orphan };
 }

@@ -1,0 +1,116 @@
+// Which account a service and its private database run as, by the owner of the data folder and by who may reach it.
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, statSync, writeFileSync } from "node:fs";
+import { get } from "node:https";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { generate } from "selfsigned";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createTestDatabase } from "../support/database.ts";
+import { urlOf } from "../support/process.ts";
+import { askRest } from "../support/service.ts";
+import {
+  begin,
+  copyMade,
+  dataDir,
+  endHome,
+  expectOneAccount,
+  home,
+  isRoot,
+  key,
+  newHome,
+  ownersIn,
+  start,
+  useMadeFolder,
+  usersOf,
+} from "./support.ts";
+
+useMadeFolder();
+
+async function freeLowPort(): Promise<number> {
+  for (let port = 700; port < 1024; port++) {
+    const server = createServer().listen(port, "127.0.0.1");
+    const free = await Promise.race([
+      once(server, "listening").then(() => true),
+      once(server, "error").then(() => false),
+    ]);
+    if (!free) continue;
+    server.close();
+    await once(server, "close");
+    return port;
+  }
+  throw new Error("no port below 1024 is free");
+}
+
+describe("a service", () => {
+  beforeEach(newHome);
+  afterEach(endHome);
+
+  it.runIf(isRoot)(
+    "that root starts opens a low port and reads a private key, then is the folder's owner",
+    async () => {
+      const { cert, private: privateKey } = await generate([{ name: "commonName", value: "localhost" }]);
+      writeFileSync(join(home, "cert"), cert);
+      writeFileSync(join(home, "key"), privateKey, { mode: 0o600 });
+      copyMade();
+      execFileSync("chown", ["12345:12345", dataDir]);
+      const port = await freeLowPort();
+      const { service, database } = await start({
+        STOA_PORT: String(port),
+        STOA_TLS_CERT: join(home, "cert"),
+        STOA_TLS_KEY: join(home, "key"),
+      });
+      expect(new Set([...usersOf(service.pid), ...usersOf(database), ...ownersIn(dataDir)])).toEqual(new Set([12345]));
+      const status = await new Promise((resolve, reject) => {
+        get({ port, path: "/readyz", rejectUnauthorized: false, agent: false }, (response) =>
+          resolve(response.resume().statusCode),
+        ).on("error", reject);
+      });
+      expect(status).toBe(200);
+    },
+  );
+
+  it("stores the served ledger heads in the data folder even with an external database", async () => {
+    const { config, rows } = await createTestDatabase();
+    await rows("CREATE USER IF NOT EXISTS stoa_heads IDENTIFIED BY 'secret'");
+    await rows(`GRANT ALL ON ${config.database}.* TO stoa_heads`);
+    // With a binary log, MySQL lets only accounts with SUPER create triggers.
+    await rows("GRANT SUPER ON *.* TO stoa_heads");
+    const url = urlOf({ ...config, user: "stoa_heads", password: "secret" });
+    const running = begin({ STOA_DATABASE_URL: url });
+    const { status, headers } = await fetch(`${await running.url()}/api/v1/house/receipts/1`);
+    expect({ status, cache: headers.get("cache-control") }).toEqual({
+      status: 200,
+      cache: expect.stringContaining("immutable"),
+    });
+    expect(ownersIn(dataDir)).toEqual(new Set([expectOneAccount(...usersOf(running.pid), statSync(dataDir).uid)]));
+  });
+
+  it.runIf(isRoot)("stays root, but its database does not, if the account cannot reach the folder", async () => {
+    copyMade();
+    chmodSync(home, 0o700);
+    const { service, database } = await start();
+    expect(service.output).toMatch(/the service keeps running as root: the account \w+ cannot read /);
+    expect(usersOf(service.pid)).toEqual([0, 0, 0, 0]);
+    const uid = expectOneAccount(...usersOf(database));
+    expect(ownersIn(join(dataDir, "mysql"))).toEqual(new Set([uid]));
+    expect(statSync(home).mode & 0o777).toBe(0o700);
+    await service.end("SIGINT");
+    // The account can reach the folder at the next start, so the service leaves root and keeps its data.
+    chmodSync(home, 0o755);
+    const next = await start();
+    expectOneAccount(...usersOf(next.service.pid));
+    expect((await askRest(next.url, "agents/me", { key })).status).toBe(200);
+  });
+
+  it.runIf(isRoot)("leaves a folder with other files, and these files, to root", async () => {
+    copyMade();
+    chmodSync(dataDir, 0o755);
+    writeFileSync(join(dataDir, "letters"), "text");
+    const { service, database } = await start();
+    expect(service.output).toContain("holds more than the database (letters)");
+    expectOneAccount(...usersOf(database));
+    expect([statSync(dataDir).uid, statSync(join(dataDir, "letters")).uid]).toEqual([0, 0]);
+  });
+});

@@ -1,0 +1,101 @@
+// Services that run as processes on data folders of several owners.
+import {
+  chmodSync,
+  cpSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  type Stats,
+  statSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect } from "vitest";
+import { ServiceProcess } from "../support/process.ts";
+import { askRest } from "../support/service.ts";
+
+export const isRoot = process.getuid?.() === 0;
+export let home: string;
+export let dataDir: string;
+let running: ServiceProcess | undefined;
+/** A stopped service's data folder, with an agent. Tests copy it, and then it belongs to whoever runs the tests. */
+let made: string;
+export let key: string;
+/** What was seen of the first start, which created that folder. */
+export let first: { users: number[]; folder: Stats; owners: Set<number>; capabilities: string };
+
+export function newHome(): void {
+  home = mkdtempSync(join(tmpdir(), "stoa-privileges-"));
+  chmodSync(home, 0o755);
+  dataDir = join(home, "data");
+}
+export async function endHome(): Promise<void> {
+  await running?.end("SIGINT");
+  running = undefined;
+  rmSync(home, { recursive: true });
+}
+
+/** Adds the hooks of a test file. */
+export function useMadeFolder(): void {
+  beforeAll(async () => {
+    newHome();
+    const { service, url, database } = await start();
+    key = (await askRest(url, "agents/register", { body: { name: "Ada" } })).body.api_key;
+    first = {
+      users: [...usersOf(service.pid), ...usersOf(database)],
+      folder: statSync(dataDir),
+      owners: ownersIn(dataDir),
+      capabilities: /^CapEff:\s+(\w+)$/m.exec(readFileSync(`/proc/${service.pid}/status`, "utf8"))?.[1] as string,
+    };
+    await service.end("SIGINT");
+    made = mkdtempSync(join(tmpdir(), "stoa-privileges-"));
+    cpSync(dataDir, made, { recursive: true });
+    await endHome();
+  });
+  afterAll(() => rmSync(made, { recursive: true }));
+}
+
+export function copyMade(): void {
+  cpSync(made, dataDir, { recursive: true });
+}
+
+/** Starts a service without waiting for it. */
+export function begin(settings: Record<string, string> = {}): ServiceProcess {
+  running = new ServiceProcess({ STOA_DATA_DIR: dataDir, ...settings });
+  return running;
+}
+
+export async function start(
+  settings: Record<string, string> = {},
+): Promise<{ service: ServiceProcess; url: string; database: number; socketPath: string }> {
+  const service = begin(settings);
+  const url = await service.url();
+  const { pid, socketFolder } = recordedServer();
+  return { service, url, database: pid, socketPath: join(socketFolder, "server.sock") };
+}
+
+export const recordedServer = (): { pid: number; socketFolder: string } =>
+  JSON.parse(readFileSync(join(dataDir, "mysql.json"), "utf8"));
+
+/** Returns the real, effective, saved and file system user ids of a process; see proc(5). */
+export function usersOf(pid: number): number[] {
+  const [, ids = ""] = /^Uid:\s+(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return ids.split(/\s+/).map(Number);
+}
+
+export function ownersIn(folder: string): Set<number> {
+  // readdir follows symbolic links, and one test makes such a link.
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => !name.startsWith("away/"));
+  return new Set(names.map((name) => lstatSync(join(folder, name)).uid));
+}
+
+/** Expects all user ids to be equal, and not to be root if the tests run as root. @returns the user id */
+export function expectOneAccount(...owners: number[]): number {
+  const [uid = 0, ...others] = new Set(owners);
+  expect(others).toEqual([]);
+  if (isRoot) expect(uid).not.toBe(0);
+  else expect(uid).toBe(process.getuid?.());
+  return uid;
+}
