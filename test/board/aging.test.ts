@@ -79,16 +79,6 @@ describe("aging posts", () => {
     expect(await bandsOf()).toEqual([0, 2, 1, 0, 1, 1, 0]);
   });
 
-  it("are moved in small transactions until none is left", async () => {
-    await insertPosts(test, oldPosts(3 * bandBatch + 1));
-    const transactions = vi.spyOn(db, "transaction");
-    const expected = (await misplaced(test)).length;
-    expect(await moveAgedPosts(new Board(db, () => now), signal)).toBe(expected);
-    expect(await misplaced(test)).toEqual([]);
-    const batches = (await Promise.all(transactions.mock.results.map(({ value }) => value))) as number[];
-    expect(Math.max(...batches)).toBe(bandBatch);
-  });
-
   it("are skipped while they are locked, and moved the next time", async () => {
     await insertPosts(test, oldPosts(20));
     const all = (await misplaced(test)) as { id: number }[];

@@ -97,7 +97,7 @@ describe("a page of comments", () => {
     expect(got.flatMap(bodiesOf)).toEqual(all);
   });
 
-  it.each([1, 99, 100, 101, 200, 469, 999])("holds %i comments if requested, except the last page", async (limit) => {
+  it.each([1, 100, 469])("holds %i comments if requested, except the last page", async (limit) => {
     const post = limit === 1 ? await createPost() : long;
     if (limit === 1) await fill(post, texts(5));
     const expected = limit === 1 ? texts(5) : all;
@@ -125,8 +125,8 @@ describe("a page of comments", () => {
     expect(second.next_cursor).toBe(null);
   });
 
-  it.each([100, 200, 1000])("has no cursor if it holds all %i comments", async (count) => {
-    const post = await createPost();
+  it("has no cursor if it holds all 1,000 comments", async () => {
+    const [post, count] = [await createPost(), 1_000];
     await fill(post, texts(count));
     const { comments, next_cursor, ...rest } = (await service.rest(`posts/${post}`)).body;
     expect(comments).toHaveLength(count);

@@ -204,39 +204,6 @@ describe("a cursor", () => {
     }
   });
 
-  it("is refused if it is truncated or extended", async () => {
-    for (const path of ["posts?sort=hot&limit=5", "posts?sort=top&t=week&limit=5"]) {
-      const cursor = await cursorOf(path);
-      // Every remainder of the groups of base64, at both ends and in between.
-      const lengths = [0, 1, 2, 3, 10, 11, 12, 13, ...[5, 4, 3, 2, 1].map((less) => cursor.length - less)];
-      for (const length of lengths) await expectRefused(`${path}&cursor=${cursor.slice(0, length)}`);
-      for (const more of ["A", "=", "AAAA", "%20", "."]) await expectRefused(`${path}&cursor=${cursor}${more}`);
-    }
-  });
-
-  it("is refused if its values have wrong types", async () => {
-    const cursor = await cursorOf("posts?sort=top&t=week&limit=5");
-    const values: unknown[] = JSON.parse(Buffer.from(cursor, "base64url").toString());
-    const odd = [null, "1", true, {}, [1], 1.5, 1e300, 2 ** 53, -(2 ** 53), "top' OR 1=1 -- "];
-    for (const [index, good] of values.entries()) {
-      // Some of these values are valid in some places, but none may cause a server error.
-      for (const value of odd) {
-        const forged = base64url(JSON.stringify(values.with(index, value)));
-        const { status, body } = await service.rest(`posts?sort=top&t=week&limit=5&cursor=${forged}`);
-        if (typeof good !== typeof value || (typeof value === "number" && index !== 4)) {
-          expect(body, `${index} ${JSON.stringify(value)}`).toMatchObject({ error: "bad_input", field: "cursor" });
-        }
-        expect([200, 400]).toContain(status);
-      }
-    }
-    for (const text of ["NaN", "Infinity", "1e999", "-0", "1e2", "01", '"\\ud800"']) {
-      const forged = base64url(JSON.stringify(values).replace(/,[^,]*,[^,]*\]$/, `,${text},1]`));
-      await expectRefused(`posts?sort=top&t=week&limit=5&cursor=${forged}`);
-    }
-    await expectRefused(`posts?sort=top&t=week&limit=5&cursor=${base64url(JSON.stringify([...values, 1]))}`);
-    await expectRefused(`posts?sort=top&t=week&limit=5&cursor=${base64url(JSON.stringify(values.slice(0, -1)))}`);
-  });
-
   it("never causes a server error, however it is forged", async () => {
     const paths = ["posts?sort=hot", "posts?sort=new&community=other", "posts?sort=top", "posts?sort=top&t=month"];
     const cursors = await Promise.all(paths.map((path) => cursorOf(`${path}&limit=5`)));

@@ -91,16 +91,6 @@ describe.each(Object.entries(orders))("the order %s", (sort, compare) => {
       expect(seen).toEqual(expected);
     }
   });
-
-  it.each([18, 19, 1_000_000, Number.MAX_SAFE_INTEGER])(
-    "has no posts and no next page at offset %i",
-    async (offset) => {
-      for (const window of ["all", "week"]) {
-        const page = await read(`posts?sort=${sort}&t=${window}&offset=${offset}`);
-        expect(page).toMatchObject({ posts: [], count: 0, offset, next_offset: null, next_cursor: null });
-      }
-    },
-  );
 });
 
 it("hot is the default order, tested with positive, negative and zero scores", async () => {
@@ -166,15 +156,6 @@ describe("the window of top", () => {
     for (const t of [...Object.keys(windows), "all"]) {
       expect((await service.rest(`communities/${community}/posts?sort=${sort}&t=${t}&limit=50`)).body).toEqual(plain);
     }
-  });
-
-  it("has pages by offset", async () => {
-    const whole = ids((await read(`posts?sort=top&t=month&limit=50`)).posts);
-    expect(whole).toHaveLength(9);
-    const first = await read("posts?sort=top&t=month&limit=5");
-    const second = await read("posts?sort=top&t=month&limit=5&offset=5");
-    expect([first.next_offset, second.next_offset]).toEqual([5, null]);
-    expect([...ids(first.posts), ...ids(second.posts)]).toEqual(whole);
   });
 });
 
