@@ -1,0 +1,200 @@
+// Each reply of the service to some thousand requests, good and bad, as it was recorded: status, header fields, body, trailers.
+// A change of the edge must not change them. `STOA_RECORD=1 npm test -- test/http/recorded` records them anew; the commit
+// then says why each difference is right.
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { expect, it } from "vitest";
+import { defaultQuotas } from "../../../src/rate-limits/quota.ts";
+import { type Service, type ServiceOptions, startService } from "../../support/service.ts";
+import type { Case } from "./cases.ts";
+import { exchangeBytes, exchangeHttp1, exchangeHttp2, openSession, type Reply } from "./exchange.ts";
+import { limitedCases } from "./limited-cases.ts";
+import { malformed } from "./malformed-cases.ts";
+import { mcpCases } from "./mcp-cases.ts";
+import { restCases } from "./rest-cases.ts";
+import { rpcCases } from "./rpc-cases.ts";
+
+/** A reply as it is recorded. Header fields that many replies share are in `Recording.fields`. */
+type Recorded = readonly [status: number, fields: number, body: string, trailers?: string] | "no reply";
+
+interface Recording {
+  fields: string[];
+  replies: Record<string, Recorded>;
+}
+
+/** Bodies beyond this length are recorded by their hash, in characters. */
+const longestBody = 160;
+
+async function startWorld(options: ServiceOptions = {}): Promise<{ service: Service; keys: Map<string, string> }> {
+  const now = () => Date.parse("2026-03-01T12:00:00.000Z");
+  const service = await startService({
+    config: {
+      siteUrl: "https://stoa.example",
+      operatorToken: "an-operator-of-32-characters-or-more",
+      ...options.config,
+    },
+    overrides: { now },
+  });
+  // The migration that has made it, and not the service, read the clock.
+  await service.db.rows("UPDATE communities SET created_at = ?", [now()]);
+  const keys = new Map<string, string>();
+  for (const name of ["Zeno", "Kleanthes"]) keys.set(name, (await service.register(name)).key);
+  const [zeno, kleanthes] = [...keys.values()] as [string, string];
+  await service.rest("posts", { key: zeno, body: { title: "A first post", body: "It mentions @Kleanthes." } });
+  await service.rest("posts/1/comments", { key: kleanthes, body: { body: "A first comment" } });
+  await service.rest("posts/1/upvote", { key: kleanthes, method: "POST" });
+  return { service, keys };
+}
+
+/** What differs from run to run is replaced by something as long. */
+function settled(text: string): string {
+  return text
+    .replace(/stoa_[\w-]{43}/g, `stoa_${"K".repeat(43)}`)
+    .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "I".repeat(36))
+    .replace(/("duration_ms":)\d+/g, "$10");
+}
+
+function decoded({ body, headers }: Reply): Buffer {
+  const encoding = headers.find(([name]) => name.toLowerCase() === "content-encoding")?.[1];
+  if (encoding === "gzip" && body.length > 0) return gunzipSync(body);
+  return encoding === "br" && body.length > 0 ? brotliDecompressSync(body) : body;
+}
+
+function bodyText(reply: Reply): string {
+  const text = settled(decoded(reply).toString("latin1"));
+  if (text.length > longestBody)
+    return `sha256 ${createHash("sha256").update(text, "latin1").digest("hex").slice(0, 24)}`;
+  return text;
+}
+
+/** @param hasDuration whether the body says how long something took */
+function fieldsText(fields: readonly [string, string][], hasDuration = false): string {
+  // Other versions of Node compress to other lengths.
+  const isCompressed = fields.some(([name]) => name.toLowerCase() === "content-encoding");
+  const shownAs: Record<string, string> = {
+    date: "now",
+    ...(isCompressed ? { "content-length": "compressed" } : {}),
+    ...(hasDuration ? { "content-length": "varies", etag: "varies" } : {}),
+  };
+  return fields.map(([name, value]) => `${name}: ${shownAs[name.toLowerCase()] ?? settled(value)}`).join("\n");
+}
+
+class Recorder {
+  readonly recording: Recording = { fields: [], replies: {} };
+
+  add(name: string, reply: Reply | undefined): void {
+    let unique = name;
+    for (let count = 2; unique in this.recording.replies; count++) unique = `${name} (${count})`;
+    if (reply === undefined) {
+      this.recording.replies[unique] = "no reply";
+      return;
+    }
+    const text = fieldsText(reply.headers, name.includes("/house/verify"));
+    let index = this.recording.fields.indexOf(text);
+    if (index === -1) index = this.recording.fields.push(text) - 1;
+    const trailers = fieldsText(reply.trailers);
+    const recorded = [reply.status, index, bodyText(reply)] as const;
+    this.recording.replies[unique] = trailers === "" ? recorded : [...recorded, trailers];
+  }
+}
+
+/** Shows a recorded reply whole, so that recordings with other lists of fields can be compared. */
+function shown({ fields }: Recording, reply: Recorded | undefined): string {
+  if (reply === undefined || reply === "no reply") return String(reply);
+  const [status, index, body, trailers] = reply;
+  return [status, fields[index], "", body, ...(trailers === undefined ? [] : ["", trailers])].join("\n");
+}
+
+function compare(file: string, { recording }: Recorder): void {
+  const path = new URL(`./${file}.json`, import.meta.url);
+  if (process.env.STOA_RECORD === "1") {
+    const lines = (items: string[]) => items.join(",\n");
+    const replies = Object.entries(recording.replies).map((entry) =>
+      entry.map((part) => JSON.stringify(part)).join(": "),
+    );
+    const fields = recording.fields.map((each) => JSON.stringify(each));
+    writeFileSync(path, `{"fields": [\n${lines(fields)}\n], "replies": {\n${lines(replies)}\n}}\n`);
+    return;
+  }
+  const expected = JSON.parse(readFileSync(path, "utf8")) as Recording;
+  expect(Object.keys(recording.replies)).toEqual(Object.keys(expected.replies));
+  const show = (of: Recording) =>
+    Object.fromEntries(Object.entries(of.replies).map(([name, reply]) => [name, shown(of, reply)]));
+  expect(show(recording)).toEqual(show(expected));
+}
+
+type Send = (each: Case) => Promise<Reply | undefined>;
+
+async function record(
+  cases: readonly Case[],
+  keys: ReadonlyMap<string, string>,
+  send: (request: Parameters<typeof exchangeHttp1>[1]) => ReturnType<Send>,
+) {
+  const recorder = new Recorder();
+  for (const { name, as, headers = [], ...request } of cases) {
+    const key: [string, string][] =
+      as === undefined || !keys.has(as) ? [] : [["Authorization", `Bearer ${keys.get(as)}`]];
+    recorder.add(name, await send({ ...request, headers: [...key, ...headers] }));
+  }
+  return recorder;
+}
+
+const withLength: (send: (request: Parameters<typeof exchangeHttp1>[1]) => ReturnType<Send>) => typeof send =
+  (send) => (request) =>
+    send({
+      ...request,
+      headers:
+        request.body === undefined
+          ? request.headers
+          : [...request.headers, ["Content-Length", String(request.body.length)]],
+    });
+
+const sets: Record<string, () => Promise<Case[]> | Case[]> = { rest: restCases, rpc: rpcCases, mcp: mcpCases };
+
+it.each(Object.keys(sets))("over HTTP/1.1, replies are as recorded: %s", async (set) => {
+  const { service, keys } = await startWorld();
+  const cases = (await sets[set]?.()) ?? [];
+  compare(
+    `${set}-http1`,
+    await record(
+      cases,
+      keys,
+      withLength((request) => exchangeHttp1(service.url, request)),
+    ),
+  );
+});
+
+it.each(Object.keys(sets))("over HTTP/2, replies are as recorded: %s", async (set) => {
+  const { service, keys } = await startWorld();
+  // The values of fields do not depend on the version of HTTP.
+  const cases = ((await sets[set]?.()) ?? []).filter(({ name }) => !/: \??\w+ ?= ?/.test(name));
+  let session = openSession(service.url);
+  const send = withLength((request) => {
+    if (session.closed || session.destroyed) session = openSession(service.url);
+    return exchangeHttp2(session, request);
+  });
+  compare(`${set}-http2`, await record(cases, keys, send));
+  session.destroy();
+});
+
+it("replies that tell of limits are as recorded", async () => {
+  const { service, keys } = await startWorld({ config: { rateLimits: defaultQuotas } });
+  compare(
+    "limits",
+    await record(
+      limitedCases(),
+      keys,
+      withLength((request) => exchangeHttp1(service.url, request)),
+    ),
+  );
+});
+
+it("replies to malformed requests are as recorded", async () => {
+  const { service } = await startWorld();
+  const recorder = new Recorder();
+  for (const [name, text] of Object.entries(malformed)) {
+    recorder.add(name, await exchangeBytes(service.url, Buffer.from(text, "latin1")));
+  }
+  compare("malformed", recorder);
+});
