@@ -10,7 +10,6 @@ import {
 import { Descriptors } from "../../src/grpc-services/descriptors.ts";
 import { createReflectionService } from "../../src/grpc-services/reflection.ts";
 import { callWithoutLimits } from "../support/call-context.ts";
-import { countTurns } from "../support/event-loop.ts";
 import { collectGarbage } from "../support/garbage.ts";
 
 /** A service, whose streams are given their requests. */
@@ -55,24 +54,4 @@ it("an open stream keeps no answered requests in memory", async () => {
     answers += 1;
   }
   expect(answers).toBe(total);
-});
-
-it("streams whose requests arrive together answer ten of them in a turn of the event loop, and take turns", async () => {
-  async function* requests() {
-    for (let number = 0; number < 200; number++) yield requestNumber(number);
-  }
-  // The streams of a service take turns with each other.
-  const open = serve();
-  const answered = [0, 0];
-  const turns = countTurns();
-  const streams = answered.map(async (_, index) => {
-    for await (const { messageResponse } of open(requests())) {
-      expect(messageResponse?.case).toBe("listServicesResponse");
-      answered[index] = (answered[index] as number) + 1;
-      expect(Math.abs((answered[0] as number) - (answered[1] as number))).toBeLessThanOrEqual(20);
-    }
-  });
-  await Promise.all(streams);
-  // The first ten need no turn.
-  expect(turns()).toBeGreaterThanOrEqual(2 * 19);
 });

@@ -2,8 +2,7 @@
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { text } from "node:stream/consumers";
-import { beforeAll, describe, expect, it, vi } from "vitest";
-import { McpProtocol } from "../../src/mcp/protocol.ts";
+import { beforeAll, describe, expect, it } from "vitest";
 import { type Limited, startLimited } from "../support/limited.ts";
 import { type Service, startService } from "../support/service.ts";
 import { callTool, connect, messageOf, postRaw, versions } from "./support.ts";
@@ -18,36 +17,6 @@ beforeAll(async () => {
 });
 
 const errorOf = (text: string) => JSON.parse(text).error;
-
-it("a few messages begin in one turn of the event loop, however many come together", async () => {
-  let turn = 0;
-  let next = setImmediate(function count() {
-    turn += 1;
-    next = setImmediate(count);
-  });
-  const begun = new Map<number, number>();
-  const { answer } = McpProtocol.prototype;
-  const spy = vi.spyOn(McpProtocol.prototype, "answer").mockImplementation(function (this: McpProtocol, message) {
-    begun.set(turn, (begun.get(turn) ?? 0) + 1);
-    return answer.call(this, message);
-  });
-  const session = connectHttp2(service.url);
-  try {
-    const fields = { ":method": "POST", ":path": "/mcp", "content-type": "application/json" };
-    const replies = Array.from({ length: 60 }, async () => {
-      const stream = session.request({ ...fields, accept: "application/json, text/event-stream" });
-      stream.end(messageOf("ping"));
-      return text(stream);
-    });
-    for (const reply of await Promise.all(replies)) expect(JSON.parse(reply)).toHaveProperty("result");
-    expect([...begun.values()].reduce((sum, each) => sum + each)).toBe(60);
-    expect(Math.max(...begun.values())).toBeLessThanOrEqual(8);
-  } finally {
-    clearImmediate(next);
-    spy.mockRestore();
-    session.close();
-  }
-});
 
 describe("the protocol version", () => {
   it.each(versions)("%s is spoken, and the server says what it is for", async (version) => {

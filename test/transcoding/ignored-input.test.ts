@@ -1,12 +1,7 @@
-import type { DescMessage } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { CreatePostRequestSchema, ListPostsRequestSchema } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Binding } from "../../src/contract/bindings.ts";
-import { addUnknownMembers, IgnoredInput } from "../../src/transcoding/ignored-input.ts";
-import type { Input } from "../../src/transcoding/input.ts";
-import { parseJson } from "../../src/transcoding/json.ts";
 import { readRequest, splitTarget } from "../../src/transcoding/request.ts";
-import { fixtureBinding, fixtureMessage } from "../support/fixture.ts";
+import { fixtureBinding } from "../support/fixture.ts";
 
 const list = fixtureBinding("GET", "/v1/things");
 const get = fixtureBinding("GET", "/v1/things/{name}");
@@ -111,120 +106,5 @@ describe("the warnings of a request", () => {
     expect(warning).toBe(unknown("\u{1f600}".repeat(64)));
     const [quoted] = warningsOf(create, "/v1/things/a", '{"a\\"\\n\\ud800":1}');
     expect(quoted).toBe('"a\\"\\n\\ud800" is not a member of this request.');
-  });
-});
-
-describe("the unknown members of an input", () => {
-  const Thing = fixtureMessage("Thing");
-
-  function warningsFor(desc: DescMessage, json: string): string[] {
-    const ignored = new IgnoredInput();
-    addUnknownMembers(ignored, desc, parseJson(json) as Input);
-    return ignored.warnings;
-  }
-  /** The name that is suggested for another one. */
-  function meantBy(desc: DescMessage, name: string): string | undefined {
-    const [warning = "", ...others] = warningsFor(desc, `{${JSON.stringify(name)}:1}`);
-    expect(others).toEqual([]);
-    expect(warning).toContain(" is not a member of this request");
-    return /; did you mean "(.*)"\?$/.exec(warning)?.[1];
-  }
-
-  it.each([
-    ["in maps", "Maps", '{"by_string":{"a":{"z":1},"b":{"name":"x"}}}', "by_string.a.z"],
-    ["in lists", "Node", '{"children":[{"name":"x"},{"z":1}]}', "children[1].z"],
-    ["in messages in maps of messages", "Node", '{"named":{"k":{"child":{"z":1}}}}', "named.k.child.z"],
-    ["if there are as many members as fields", "Thing", '{"book":{"author":{"name":"x","z":1}}}', "book.author.z"],
-    ["beside members that are null", "Node", '{"child":null,"children":null,"named":null,"z":1}', "z"],
-    ["beside messages without members", "Node", '{"child":{},"weight":1,"z":1}', "z"],
-  ])("are found %s", (_, message, json, name) => {
-    expect(warningsFor(fixtureMessage(message), json)).toEqual([unknown(name)]);
-  });
-
-  it("are not looked for in objects that are free", () => {
-    const json =
-      '{"struct":{"z":1},"structs":[{"z":1}],"named_structs":{"a":{"z":1}},"value":{"z":1},"values":[{"z":1}]}';
-    expect(warningsFor(fixtureMessage("WellKnown"), json)).toEqual([]);
-    expect(warningsFor(fixtureMessage("Maps"), '{"counts":{"z":1},"by_bool":{"true":"x"}}')).toEqual([]);
-  });
-
-  it("are no longer looked for when there are 8 warnings", () => {
-    const ignored = new IgnoredInput();
-    for (let index = 0; index < 7; index++) ignored.misplaced(`m${index}`, "is elsewhere.");
-    expect(ignored.isFull).toBe(false);
-    addUnknownMembers(
-      ignored,
-      Thing,
-      parseJson('{"books":[{"a":1},{"b":1}],"c":1}') as Input,
-      "an argument of this tool",
-    );
-    expect(ignored.isFull).toBe(true);
-    expect(ignored.warnings).toHaveLength(8);
-    expect(ignored.warnings[7]).toBe('"books[0].a" is not an argument of this tool.');
-    ignored.misplaced("m8", "is elsewhere.");
-    ignored.unknown("m9", "an argument of this tool", []);
-    expect(ignored.warnings).toHaveLength(8);
-  });
-
-  it("are shown with 64 characters at most", () => {
-    for (const length of [63, 64, 65, 128, 129]) {
-      const ignored = new IgnoredInput();
-      ignored.unknown("z".repeat(length), "an argument of this tool", []);
-      expect(ignored.warnings).toEqual([`"${"z".repeat(Math.min(64, length))}" is not an argument of this tool.`]);
-    }
-  });
-
-  it("are each told once", () => {
-    const ignored = new IgnoredInput();
-    for (let count = 0; count < 2; count++) ignored.misplaced("m", "is elsewhere.");
-    expect(ignored.warnings).toEqual(['"m" is elsewhere.']);
-  });
-
-  it("mean no field that has its value from elsewhere", () => {
-    const ignored = new IgnoredInput();
-    addUnknownMembers(ignored, Thing, parseJson('{"nmae":1,"noet":1}') as Input, undefined, ["name"]);
-    expect(ignored.warnings).toEqual([unknown("nmae"), `${unknown("noet").slice(0, -1)}; did you mean "note"?`]);
-  });
-
-  it.each([
-    ["content", CreatePostRequestSchema, "body"],
-    ["Self-Text", CreatePostRequestSchema, "body"],
-    ["headline", CreatePostRequestSchema, "title"],
-    ["sub_reddit", CreatePostRequestSchema, "community"],
-    ["pageSize", ListPostsRequestSchema, "limit"],
-    ["PER-PAGE", ListPostsRequestSchema, "limit"],
-    ["filter.order_by", ListPostsRequestSchema, "sort"],
-    ["page size", ListPostsRequestSchema, undefined],
-  ])("mean what the contract says is called %s, too", (name, desc, meant) => {
-    expect(meantBy(desc, name)).toBe(meant);
-  });
-
-  it.each([
-    ["a character less at the beginning", "umber", "number"],
-    ["a character less at the end", "numbe", "number"],
-    ["a character more at the beginning", "xnote", "note"],
-    ["a character more at the end", "notex", "note"],
-    ["another character", "nxte", "note"],
-    ["two neighbours swapped at the beginning", "onte", "note"],
-    ["two neighbours swapped at the end", "noet", "note"],
-    ["two swaps", "unmebrs", "numbers"],
-    ["a swap and a character more", "ocolorz", "color"],
-    ["a swap over a distance", "eotn", undefined],
-    ["three changes of a long name", "xumxexs", undefined],
-    ["two changes of a name of five characters", "xoxor", "color"],
-    ["two changes of a name of four characters", "xoxe", undefined],
-    ["one change of a name of four characters", "noxe", "note"],
-    ["one change that leaves three characters", "not", "note"],
-    ["one change that leaves two characters", "rp", undefined],
-    ["half of a swap, of the first character", "nxoe", undefined],
-    ["half of a swap, of the second character", "ntxe", undefined],
-    ["a character more whose capital is two letters", "noteß", "note"],
-    ["the nearest one, not the first", "nubers", "numbers"],
-    ["the first of two that are equally near", "colorx", "color"],
-    ["one that is exact but for its spelling, before those that are near", "N-umb_erS", "numbers"],
-    ["64 characters", `${"_".repeat(60)}note`, "note"],
-    ["65 characters", `${"_".repeat(61)}note`, undefined],
-  ])("mean a field with %s", (_, name, meant) => {
-    expect(meantBy(Thing, name)).toBe(meant);
   });
 });

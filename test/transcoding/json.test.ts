@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseJson as parseAsEngine } from "../../src/receipt/parse.ts";
 import { JsonNumber, JsonSyntaxError, type JsonValue, parseJson } from "../../src/transcoding/json.ts";
-import { cpuMs } from "../support/cpu-time.ts";
 
 /** The value as JSON.parse would give it. */
 function plain(value: JsonValue): unknown {
@@ -119,20 +118,6 @@ describe("parseJson", () => {
     }
   });
 
-  it.each(["{} x", "{}{}", "1 2", "[]]", "null,", '"a""b"', "true\u0000", "{}\u00a0", "{}\ufeff"])(
-    "refuses what follows the value: %j",
-    (text) => {
-      expect(() => parseJson(text)).toThrow(JsonSyntaxError);
-    },
-  );
-
-  it.each(["", " ", "\ufeff{}", "\u00a0{}", "\f1", "// a\n1", "{a:1}", "{'a':1}", "[1,]", '{"a":1,}', "[,1]", "NaN"])(
-    "refuses %j",
-    (text) => {
-      expect(() => parseJson(text)).toThrow(JsonSyntaxError);
-    },
-  );
-
   it.each([
     ["", "it ends too early"],
     ['{"a":1', "it ends too early"],
@@ -145,31 +130,6 @@ describe("parseJson", () => {
   ])("says where %j is wrong: %s", (text, message) => {
     expect(() => parseJson(text)).toThrow(expect.objectContaining({ name: "JsonSyntaxError", message }));
   });
-
-  it.each(["01", "-", "+1", ".5", "1.", "1e", "1e+", "0x10", "-01", "1_000", "Infinity", "--1"])(
-    "refuses the number %s",
-    (text) => {
-      expect(() => parseJson(text)).toThrow(JsonSyntaxError);
-      expect(() => parseJson(`[${text}]`)).toThrow(JsonSyntaxError);
-    },
-  );
-
-  it("refuses every control character in a string, but accepts its escape", () => {
-    for (let code = 0; code < 0x20; code++) {
-      const character = String.fromCharCode(code);
-      expect(() => parseJson(`"a${character}b"`)).toThrow(JsonSyntaxError);
-      expect(() => parseJson(`"a\\${character}b"`)).toThrow(JsonSyntaxError);
-      expect(parseJson(`"\\u${code.toString(16).padStart(4, "0")}"`)).toBe(character);
-    }
-    expect(parseJson('"\u007f\u2028"')).toBe("\u007f\u2028");
-  });
-
-  it.each(['"\\x41"', '"\\u12"', '"\\u12g4"', '"\\', '"\\"', '"abc', '"\\u"'])(
-    "refuses the broken string %s",
-    (text) => {
-      expect(() => parseJson(text)).toThrow(JsonSyntaxError);
-    },
-  );
 
   it("keeps lone surrogates, escaped or not", () => {
     expect(parseJson('"\\ud800"')).toBe("\ud800");
@@ -241,39 +201,6 @@ describe("parseJson", () => {
 describe("JsonNumber", () => {
   const number = (text: string) => parseJson(text) as JsonNumber;
 
-  it.each([
-    ["0", 0n],
-    ["-0", 0n],
-    ["0.0", 0n],
-    ["0e5", 0n],
-    ["0e-5", 0n],
-    ["1", 1n],
-    ["1.0", 1n],
-    ["1.000", 1n],
-    ["0.1e1", 1n],
-    ["10e-1", 1n],
-    ["1e2", 100n],
-    ["1E+2", 100n],
-    ["-1.50e1", -15n],
-    ["100", 100n],
-    ["1200e-2", 12n],
-    ["9007199254740991.0", 9007199254740991n],
-    ["9007199254740993", 9007199254740993n],
-    ["-9007199254740993", -9007199254740993n],
-    ["9223372036854775807", 9223372036854775807n],
-    ["0.0000000000000000000000000000000000000000000000001e49", 1n],
-    ["123456789012345678901234567890.5e1", 1234567890123456789012345678905n],
-  ])("reads %s as the integer %s", (text, expected) => {
-    expect(number(text).toInteger()).toBe(expected);
-  });
-
-  it.each(["1.5", "0.1", "1e-1", "15e-1", "9007199254740991.4", "1e-400", "1.0000000000000000000000000000001", "-0.5"])(
-    "does not read %s as an integer",
-    (text) => {
-      expect(number(text).toInteger()).toBeUndefined();
-    },
-  );
-
   it("agrees with exact arithmetic on any digits and exponent", () => {
     const digits = fc.stringMatching(/^(0|[1-9]\d{0,12})(\.\d{1,12})?$/);
     fc.assert(
@@ -287,23 +214,5 @@ describe("JsonNumber", () => {
       }),
       { numRuns: 500 },
     );
-  });
-
-  it.each(["1e400", "1e99999999999", `1e${"9".repeat(400)}`, "9".repeat(400), `-${"9".repeat(400)}`])(
-    "reads %s as an integer that no field holds",
-    (text) => {
-      const value = number(text).toInteger() as bigint;
-      expect(value > 2n ** 64n || value < -(2n ** 64n)).toBe(true);
-    },
-  );
-
-  it.each([
-    ["zeros before the last digit", `1${"0".repeat(262_000)}1`],
-    ["a fraction of zeros", `0.${"0".repeat(262_000)}1`],
-    ["zeros at the end", `1${"0".repeat(262_000)}`],
-    ["nines", "9".repeat(262_000)],
-    ["a long exponent", `1e${"0".repeat(262_000)}1`],
-  ])("reads 256 KiB of digits quickly: %s", (_name, text) => {
-    expect(cpuMs(() => number(text).toInteger(), 1)).toBeLessThan(1_000);
   });
 });
