@@ -4,6 +4,8 @@ import { ErrorDetailSchema } from "../../gen/stoa/v1/error_pb.js";
 import { type ErrorCode, StoaError } from "../errors.ts";
 import type { Outcome } from "./call.ts";
 
+type OutgoingDetail = Extract<ConnectError["details"][number], { desc: unknown }>;
+
 /*
  * The one place where failures become what callers see. RPC callers get a Connect error whose detail message has the stable
  * code. REST callers get the Error shape.
@@ -28,13 +30,24 @@ const codes: Record<ErrorCode, Code> = {
 export function toConnectError(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
   const known = toStoaError(error);
+  return new ConnectError(known.message, codes[known.code], errorHeaders(known), [detailOf(known)], error);
+}
+
+/**
+ * The same failure of the protocol itself, of a request that could not be read, with our code and words in its detail.
+ * @param status by default that of our code
+ */
+export function withDetail(error: ConnectError, known: StoaError, status = codes[known.code]): ConnectError {
+  return new ConnectError(known.message, status, error.metadata, [detailOf(known)], known);
+}
+
+function detailOf({ code, field, retryAfterSeconds }: StoaError): OutgoingDetail {
   const value = create(ErrorDetailSchema, {
-    error: known.code,
-    ...(known.field === undefined ? {} : { field: known.field }),
-    ...(known.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: BigInt(known.retryAfterSeconds) }),
+    error: code,
+    ...(field === undefined ? {} : { field }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds: BigInt(retryAfterSeconds) }),
   });
-  const detail = { desc: ErrorDetailSchema, value };
-  return new ConnectError(known.message, codes[known.code], errorHeaders(known), [detail], error);
+  return { desc: ErrorDetailSchema, value };
 }
 
 /** Any failure as a StoaError, also if `toConnectError` has mapped it before. */

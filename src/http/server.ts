@@ -18,6 +18,7 @@ import type { Port } from "./port/port.ts";
 import { maxBodyBytes, RequestBodies } from "./requests/bodies.ts";
 import type { RequestContext } from "./requests/context.ts";
 import { addRestRoutes } from "./rest/routes.ts";
+import { answerUnknownRpc } from "./rpc/refusal.ts";
 import { addRpcRoutes } from "./rpc/routes.ts";
 import { WatchReplies } from "./rpc/watch-replies.ts";
 import { OpenStreams } from "./streams/open-streams.ts";
@@ -130,7 +131,7 @@ export async function createServer({
   const requestLog = new RequestLog(log, logAddresses);
   const edge = new Edge({ admission, metrics, requestLog, shutdown, pages, transportSecurity });
   const commonFields = (context: RequestContext) => edge.fieldsOf(context);
-  const router = new Router(app, edge);
+  const router = new Router(app, edge, answerUnknownRpc);
   addRestRoutes(router, { table, interceptors, admission, streams, bodies, commonFields, heartbeatMs });
   addRpcRoutes(router, {
     table,

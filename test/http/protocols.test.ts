@@ -39,9 +39,9 @@ describe("an RPC that does not exist", () => {
         headers: { "content-type": "application/json", "connect-protocol-version": "1" },
         body: "{}",
       });
-      expect([connect.status, await connect.json()]).toEqual([
+      expect([connect.status, await connect.json()]).toMatchObject([
         404,
-        { code: "unimplemented", message: "There is no such RPC." },
+        { code: "unimplemented", message: "There is no such RPC.", details: [{ debug: { error: "not_found" } }] },
       ]);
 
       const web = await fetch(service.url + path, {
@@ -190,7 +190,7 @@ describe("odd RPC requests", () => {
     const post = (path: string, type: string, body: Buffer) =>
       fetch(service.url + path, { method: "POST", headers: { "content-type": type }, body });
     const unary = await post("/stoa.v1.PostService/ListPosts", "application/proto", message);
-    expect([unary.status, await unary.json()]).toEqual([
+    expect([unary.status, await unary.json()]).toMatchObject([
       400,
       { code: "invalid_argument", message: "The message is not a stoa.v1.ListPostsRequest." },
     ]);

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { badInput } from "../../errors.ts";
 import { RouteMethods } from "../errors/methods.ts";
 import type { Edge } from "./edge.ts";
-import { createNotFound } from "./not-found.ts";
+import { type AnswerAsRpc, createNotFound } from "./not-found.ts";
 import type { RouteOptions, ServedRoute } from "./route.ts";
 
 declare module "fastify" {
@@ -33,9 +33,10 @@ export class Router {
 
   readonly #edge: Edge;
   /** Serves the requests that no route takes. */
-  readonly #nothing = createNotFound(this.#methods);
+  readonly #nothing: ServedRoute;
 
-  constructor(app: FastifyInstance, edge: Edge) {
+  constructor(app: FastifyInstance, edge: Edge, answerAsRpc: AnswerAsRpc) {
+    this.#nothing = createNotFound(this.#methods, answerAsRpc);
     this.#app = app;
     this.#edge = edge;
     app.addHook("onRequest", (request, reply) => {

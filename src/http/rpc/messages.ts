@@ -1,10 +1,11 @@
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
 import type { DescMethod } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import { withDetail } from "../../calls/error-mapping.ts";
 import { maxBinarySize } from "../../contract/message-limits.ts";
-import { badInput } from "../../errors.ts";
+import { badInput, type ErrorCode, StoaError } from "../../errors.ts";
 import type { RequestBodies } from "../requests/bodies.ts";
 import { type Compression, createMethodSerializationLookup } from "./connect-protocol.ts";
 
@@ -57,16 +58,25 @@ export function createCompressions(bodies: RequestBodies): Compression[] {
 }
 
 /**
- * A failure to read a message as its caller is told of it. Connect reports what cannot be decoded as `internal`, but the caller
- * is to blame.
+ * A failure as its caller is told of it. What Connect refuses because it cannot read a request gets a detail with our code, as
+ * every other failure has. Connect reports what cannot be decoded as `internal`, but the caller is to blame.
  */
 export function toldOf(error: ConnectError, { input }: DescMethod): ConnectError {
-  if (error.code === Code.Internal && /^(?:parse binary: |decompression failed)/.test(error.rawMessage)) {
-    const message = `The message is not a ${input.typeName}.`;
-    return new ConnectError(message, Code.InvalidArgument, undefined, undefined, badInput(undefined, message));
+  const { code, cause, rawMessage } = error;
+  if (cause instanceof StoaError) return error;
+  if (code === Code.Internal && /^(?:parse binary: |decompression failed)/.test(rawMessage)) {
+    return withDetail(error, badInput(undefined, `The message is not a ${input.typeName}.`));
   }
-  if (error.rawMessage.isWellFormed()) return error;
+  const known = codeOfRefusal(code, rawMessage);
   // JSON.parse quotes a character that it does not expect, or half of one. gRPC could not encode half a character.
-  const details = error.details.filter((each) => "desc" in each);
-  return new ConnectError(error.rawMessage.toWellFormed(), error.code, error.metadata, details, error.cause);
+  return known === undefined ? error : withDetail(error, new StoaError(known, rawMessage.toWellFormed()), code);
+}
+
+/** Our code for a refusal of Connect's; undefined for other failures. */
+function codeOfRefusal(code: Code, message: string): ErrorCode | undefined {
+  if (code === Code.ResourceExhausted) return "too_large";
+  if (code === Code.InvalidArgument) return message.startsWith("cannot decode message ") ? "bad_json" : "bad_input";
+  // An unknown compression, too few or too many messages, or a message that is compressed in no way that was named.
+  const isRefusal = code === Code.Unimplemented || message.startsWith("received compressed envelope");
+  return isRefusal ? "bad_input" : undefined;
 }

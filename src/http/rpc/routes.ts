@@ -13,7 +13,7 @@ import { noGoodHost } from "../requests/head.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
 import { type Admit, admitToContract, admitToTool, refuse } from "./admit.ts";
 import { createCompressions } from "./messages.ts";
-import { refusalOf, unsupportedType } from "./refusal.ts";
+import { checkTrailers, refusalOf, unsupportedType } from "./refusal.ts";
 import { createServeCall, isStreamType, type ServeCall } from "./streams.ts";
 import { serveUnary } from "./unary/serve.ts";
 
@@ -108,6 +108,7 @@ function serveStream(
   return async (context) => {
     const { headers } = context.request;
     if (!isStreamType(headers["content-type"])) return unsupportedType;
+    checkTrailers(context.request);
     // Connect makes a URL of the host. HTTP/1.0 and HTTP/2 may come without one.
     if ((headers.host ?? headers[":authority"]) === undefined) throw noGoodHost();
     const admitted = admit(context, rpc);

@@ -15,9 +15,11 @@ import { outcomeOf } from "../../calls/error-mapping.ts";
 import { isLostConnection } from "../../calls/interceptors.ts";
 import type { Implementation } from "../../calls/service-table.ts";
 import type { RequestContext } from "../requests/context.ts";
+import type { HttpRequest } from "../requests/http-messages.ts";
 import {
   type Compression,
   compressedFlag,
+  compressionNegotiate,
   connect,
   grpc,
   grpcWeb,
@@ -29,7 +31,7 @@ import {
 } from "./connect-protocol.ts";
 import { binaryOptions, createMessages, type MessageOptions, type Messages, toldOf } from "./messages.ts";
 import { respell } from "./status-message.ts";
-import { type Envelope, EnvelopeSplitter, enclose } from "./unary/envelopes.ts";
+import { type Envelope, EnvelopeSplitter, enclose, notNamed } from "./unary/envelopes.ts";
 
 export interface StreamOptions extends MessageOptions {
   interceptors: Interceptor[];
@@ -64,6 +66,7 @@ export function createServeCall(rpc: DescMethod, implementation: Implementation,
   const binary = handlerWith(messages.binary);
 
   return async (context, call) => {
+    checkHead(context.request, messages.json);
     const [request, response] = [context.request, context.response] as unknown as NodeMessages;
     const values = contextValuesOf(call).set(requestKey, context);
     const universal = universalRequestFromNodeRequest(request, response, undefined, values);
@@ -164,20 +167,10 @@ function withCheckedBody(request: UniversalServerRequest, messages: Messages): U
   const { parse } = messages.serialization.getI(!isJson(request));
   const check = async ({ flags, data }: Envelope) => {
     const isCompressed = (flags & compressedFlag) !== 0;
-    // Connect refuses what is compressed in an unknown way.
-    if (isCompressed && compression === undefined) return;
-    try {
-      parse(isCompressed ? await (compression as Compression).decompress(data, messages.readMaxBytes) : data);
-    } catch (error) {
-      throw error instanceof ConnectError ? toldOf(error, messages.rpc) : error;
-    }
+    if (isCompressed && compression === undefined) throw notNamed();
+    parse(isCompressed ? await (compression as Compression).decompress(data, messages.readMaxBytes) : data);
   };
-  const body = checkEach(
-    chunksOf(requestOf(request.contextValues as ContextValues)),
-    messages.readMaxBytes,
-    ignored,
-    check,
-  );
+  const body = checkEach(chunksOf(requestOf(request.contextValues as ContextValues)), messages, ignored, check);
   return { ...request, body };
 }
 
@@ -200,19 +193,49 @@ async function* chunksOf(context: RequestContext): AsyncGenerator<Buffer> {
 /** @param ignored the flag of the envelopes that are left out */
 async function* checkEach(
   body: AsyncIterable<Buffer>,
-  maxBytes: number,
+  { rpc, readMaxBytes }: Messages,
   ignored: number,
   check: (envelope: Envelope) => Promise<void>,
 ): AsyncGenerator<Uint8Array> {
-  const splitter = new EnvelopeSplitter(maxBytes);
-  for await (const chunk of body) {
-    for (const envelope of splitter.push(chunk)) {
-      if ((envelope.flags & ignored) !== 0) continue;
-      await check(envelope);
-      yield enclose(envelope.flags, envelope.data);
+  const splitter = new EnvelopeSplitter(readMaxBytes);
+  let count = 0;
+  try {
+    for await (const chunk of body) {
+      for (const envelope of splitter.push(chunk)) {
+        if ((envelope.flags & ignored) !== 0) continue;
+        count += 1;
+        if (count > 1) checkCount(count, rpc);
+        await check(envelope);
+        yield enclose(envelope.flags, envelope.data);
+      }
     }
+    splitter.end();
+    checkCount(count, rpc);
+  } catch (error) {
+    throw error instanceof ConnectError ? toldOf(error, rpc) : error;
   }
-  splitter.end();
+}
+
+/** @throws ConnectError for more or fewer messages than the one that a stream of responses is asked for with */
+function checkCount(count: number, { methodKind }: DescMethod): void {
+  if (methodKind !== "server_streaming" || count === 1) return;
+  const fault = count === 0 ? "missing input message" : "received extra input message";
+  throw new ConnectError(`protocol error: ${fault} for server-streaming method`, Code.Unimplemented);
+}
+
+/** @throws ConnectError for a head that Connect would refuse without a detail */
+function checkHead({ headers }: HttpRequest, { rpc, compressions }: Messages): void {
+  const isConnect = /^application\/connect\+/i.test(headers["content-type"] ?? "");
+  const field = (name: string) => (headers[name] as string | undefined) ?? null;
+  const prefix = isConnect ? "connect-content" : "grpc";
+  const accepting = isConnect ? "connect-accept-encoding" : "grpc-accept-encoding";
+  const { error } = compressionNegotiate(compressions, field(`${prefix}-encoding`), field(accepting), accepting);
+  const max = Number.MAX_SAFE_INTEGER;
+  const timeout = isConnect
+    ? connect.parseTimeout(field("connect-timeout-ms"), max)
+    : grpc.parseTimeout(field("grpc-timeout"), max);
+  const fault = error ?? timeout.error;
+  if (fault !== undefined) throw toldOf(fault, rpc);
 }
 
 function isJson({ header }: UniversalServerRequest): boolean {

@@ -275,7 +275,6 @@ describe("a service that is stopping refuses", () => {
 });
 
 it.each([
-  ["gRPC", "application/grpc", frame(Buffer.alloc(0))],
   ["gRPC-Web", "application/grpc-web+proto", frame(Buffer.alloc(0))],
   ["Connect", "application/connect+json", frame(Buffer.from("{}"))],
 ])("a stream of %s over HTTP/1.0, which need not name a host", async (_protocol, contentType, body) => {

@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type FixtureServer, rawBytes, sendRaw, startFixtureServer } from "../../support/fixture-server.ts";
 import { askRest, type Reply } from "../../support/service.ts";

@@ -13,6 +13,11 @@ export function messageTooLarge(maxBytes: number, size?: number): ConnectError {
   );
 }
 
+/** The refusal of a message that is compressed, though its request names no compression. */
+export function notNamed(): ConnectError {
+  return new ConnectError("received compressed envelope, but do not know how to decompress", Code.Internal);
+}
+
 export interface Envelope {
   flags: number;
   data: Uint8Array;

@@ -5,7 +5,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { Reply } from "../../../calls/unary-call.ts";
 import { compressedFlag, grpc, grpcWeb } from "../connect-protocol.ts";
 import { respell } from "../status-message.ts";
-import { decidesFirst, type Envelope, EnvelopeSplitter, enclose, messageTooLarge } from "./envelopes.ts";
+import { decidesFirst, type Envelope, EnvelopeSplitter, enclose, messageTooLarge, notNamed } from "./envelopes.ts";
 import {
   type EncodedMessage,
   type ExchangeArguments,
@@ -83,7 +83,7 @@ abstract class EnvelopedExchange extends UnaryExchange {
   #decompress(data: Uint8Array): Promise<Uint8Array> {
     const { request } = this.compression;
     if (request !== null) return request.decompress(data, this.messages.readMaxBytes);
-    throw new ConnectError("received compressed envelope, but do not know how to decompress", Code.Internal);
+    throw notNamed();
   }
 }
 

@@ -9,7 +9,7 @@ import type { RequestContext } from "../../requests/context.ts";
 import { headersOf } from "../../requests/head.ts";
 import { type Admit, refuse } from "../admit.ts";
 import { createMessages, type MessageOptions, toldOf } from "../messages.ts";
-import { unsupportedType } from "../refusal.ts";
+import { checkTrailers, unsupportedType } from "../refusal.ts";
 import { ConnectExchange } from "./connect.ts";
 import type { ExchangeArguments, UnaryExchange } from "./exchange.ts";
 import { type Format, formatOf } from "./format.ts";
@@ -40,6 +40,7 @@ export function serveUnary(
   return (context) => {
     const format = formatOf(context.request);
     if (format === undefined) return unsupportedType;
+    checkTrailers(context.request);
     const messages = format.hasJsonLimit ? json : binary;
     return serve(endpoint, exchanges[format.protocol](format, messages, context, commonFields));
   };

@@ -1,0 +1,79 @@
+// gRPC requests that are refused before they become a call. Each reply says why in its detail, with our code.
+import { connect } from "node:http2";
+import { expect, it } from "vitest";
+import { afterFile } from "../../support/after-file.ts";
+import { startService } from "../../support/service.ts";
+import { exchangeBytes } from "../recorded/exchange.ts";
+
+const service = await startService();
+const session = connect(service.url);
+afterFile(() => session.destroy());
+
+const unary = "/stoa.v1.PostService/ListPosts";
+const stream = "/stoa.v1.LedgerService/StreamReceipts";
+const message = (flags: number, ...bytes: number[]) => Buffer.from([flags, 0, 0, 0, bytes.length, ...bytes]);
+const empty = message(0);
+
+/** The gRPC status of a request, and the code in its detail. */
+function refusalOf(path: string, headers: Record<string, string>, body: Buffer): Promise<[string, string]> {
+  return new Promise((resolve, reject) => {
+    const asked = session.request({
+      ":method": "POST",
+      ":path": path,
+      "content-type": "application/grpc",
+      te: "trailers",
+      ...headers,
+    });
+    let fields: Record<string, unknown> = {};
+    const take = (more: object) => {
+      fields = { ...fields, ...more };
+    };
+    asked.on("response", take).on("trailers", take).on("error", reject).resume();
+    asked.on("close", () => {
+      // A google.rpc.Status, whose one detail is an ErrorDetail with the code as its first field.
+      const detail = Buffer.from(String(fields["grpc-status-details-bin"] ?? ""), "base64").toString("latin1");
+      const [, code = "none"] = /stoa\.v1\.ErrorDetail\x12.\n.([a-z_]+)/s.exec(detail) ?? [];
+      resolve([String(fields["grpc-status"]), code]);
+    });
+    asked.end(body);
+  });
+}
+
+const onEither = [
+  ["no message", {}, Buffer.alloc(0), "12", "bad_input"],
+  ["two messages", {}, Buffer.concat([empty, empty]), "12", "bad_input"],
+  ["half a message", {}, Buffer.from([0, 0, 0, 0, 9, 1]), "3", "bad_input"],
+  ["a message that is too large", {}, message(0).fill(0x7f, 1), "8", "too_large"],
+  ["a message that cannot be decoded", {}, message(0, 0xff, 0xff), "3", "bad_input"],
+  ["JSON that is none", { "content-type": "application/grpc+json" }, message(0, 0x7b), "3", "bad_json"],
+  ["an unknown compression", { "grpc-encoding": "lzw" }, empty, "12", "bad_input"],
+  ["a message that is compressed in no way", {}, message(1, 0), "13", "bad_input"],
+  ["a time limit that is none", { "grpc-timeout": "soon" }, empty, "3", "bad_input"],
+] as const;
+
+it.each(onEither)("%s", async (_what, headers, body, status, code) => {
+  expect(await refusalOf(unary, headers, body)).toEqual([status, code]);
+  expect(await refusalOf(stream, headers, body)).toEqual([status, code]);
+});
+
+it.each(["/stoa.v1.PostService/Nope", "/nowhere.v1.Service/Nope"])("an RPC that there is not: %s", async (path) => {
+  expect(await refusalOf(path, {}, empty)).toEqual(["12", "not_found"]);
+});
+
+it.each([unary, stream])("HTTP/1.0, whose replies have no trailers: %s", async (path) => {
+  const head = `POST ${path} HTTP/1.0\r\nHost: stoa\r\nContent-Type: application/grpc\r\nContent-Length: 5\r\n\r\n`;
+  const reply = await exchangeBytes(service.url, Buffer.concat([Buffer.from(head), empty]));
+  expect(reply?.status).toBe(200);
+  expect(JSON.stringify(reply?.headers)).toContain("gRPC needs trailers, which HTTP/1.0 does not have.");
+});
+
+it("a content type of no protocol", async () => {
+  for (const path of [unary, stream]) {
+    const reply = await fetch(service.url + path, {
+      method: "POST",
+      headers: { "content-type": "text/plain" },
+      body: "x",
+    });
+    expect([reply.status, await reply.json()]).toMatchObject([415, { ok: false, error: "bad_input" }]);
+  }
+});
