@@ -4,7 +4,6 @@ import { RequestLog } from "../http/edge/request-log.ts";
 import { Port, type PortOptions } from "../http/port/port.ts";
 import { serveStarting } from "../http/starting.ts";
 import { MetricsListener } from "../metrics/listener.ts";
-import type { Overrides } from "./overrides.ts";
 import type { Startup } from "./startup.ts";
 
 /** The ports of the service, open before anything else is done. Until the service is up, they answer 503. */
@@ -29,7 +28,7 @@ export async function openListeners({ config, overrides, log, shutdown }: Startu
     transportSecurity: transportSecurityOf(config),
     log,
   });
-  const port = new Port(portOptions(config, overrides, addresses), starting);
+  const port = new Port(portOptions(config, addresses), starting);
   const number = await port.listen(config);
   shutdown.push(() => port.drained(), "the port");
   const metrics = await MetricsListener.open(config.metrics, log);
@@ -44,12 +43,12 @@ export function transportSecurityOf({ tls, siteUrl }: Config): string | undefine
   return tls !== undefined || siteUrl?.startsWith("https://") ? "max-age=31536000" : undefined;
 }
 
-function portOptions(config: Config, { timeouts = {} }: Overrides, proxies: ClientAddresses): PortOptions {
+function portOptions(config: Config, proxies: ClientAddresses): PortOptions {
   return {
     tls: config.tls,
-    headersTimeoutMs: timeouts.headersMs ?? 10_000,
-    requestTimeoutMs: timeouts.requestMs ?? 60_000,
-    idleTimeoutMs: timeouts.idleMs ?? 75_000,
+    headersTimeoutMs: 10_000,
+    requestTimeoutMs: 60_000,
+    idleTimeoutMs: 75_000,
     drainTimeoutMs: config.drainTimeoutMs,
     sendTimeoutMs: config.sendTimeoutMs,
     maxHeldPerConnection: config.maxUnsentBytesPerConnection,

@@ -18,8 +18,6 @@ export interface Overrides {
   signal?: AbortSignal;
   /** Called when the port is open and nothing else has been done: the last moment that needs the rights of root. */
   portOpened?: () => Promise<void>;
-  /** How long connections may be silent, in milliseconds. */
-  timeouts?: { headersMs?: number; requestMs?: number; idleMs?: number };
   /** How often the guard looks at the ledger's head while nobody reads it, in milliseconds. */
   guardLookMs?: number;
   /** How long the reply to a seal waits for the guard's file, in milliseconds. */

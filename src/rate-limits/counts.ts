@@ -2,11 +2,6 @@
 export class Counts<Holder> {
   readonly #counts = new Map<Holder | undefined, number>();
 
-  /** How many holders have streams. */
-  get size(): number {
-    return this.#counts.size;
-  }
-
   of(holder: Holder | undefined): number {
     return this.#counts.get(holder) ?? 0;
   }

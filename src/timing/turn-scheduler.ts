@@ -10,11 +10,6 @@ export class TurnScheduler {
     this.#maxPortions = maxPortions;
   }
 
-  /** How many portions wait for a later turn. */
-  get waiting(): number {
-    return this.#waiting.length;
-  }
-
   /** @returns true if the caller may do a portion now; otherwise it must call `wait` */
   take(): boolean {
     if (this.#waiting.length > 0 || this.#taken >= this.#maxPortions) return false;
