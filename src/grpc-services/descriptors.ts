@@ -1,25 +1,21 @@
 import type { DescEnum, DescExtension, DescFile, DescMessage, DescService } from "@bufbuild/protobuf";
-import { toBinary } from "@bufbuild/protobuf";
-import { nestedTypes } from "@bufbuild/protobuf/reflect";
+import { createRegistry, type Registry, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 
-/** The files of the contract and their imports, indexed by name, by symbol and by extension. */
+/** The files of the contract and their imports, which clients find by name, by symbol and by extension. */
 export class Descriptors {
   /** The full names of the services, sorted. */
   readonly services: readonly string[];
-  readonly #files = new Map<string, DescFile>();
-  readonly #symbols = new Map<string, DescFile>();
-  /** By the extended message, then by field number. */
-  readonly #extensions = new Map<string, Map<number, DescFile>>();
-  readonly #messages = new Set<string>();
+  readonly #files: ReadonlyMap<string, DescFile>;
+  readonly #registry: Registry;
   readonly #bytes = new Map<DescFile, Uint8Array>();
 
   /** @param further files that no service imports */
   constructor(services: readonly DescService[], further: readonly DescFile[] = []) {
     this.services = services.map(({ typeName }) => typeName).sort();
-    for (const file of [...services.map(({ file }) => file), ...further]) {
-      for (const each of withImports(file)) this.#add(each);
-    }
+    const files = [...services.map(({ file }) => file), ...further].flatMap(withImports);
+    this.#files = new Map(files.map((file) => [file.proto.name, file]));
+    this.#registry = createRegistry(...this.#files.values());
   }
 
   /** A file by its path, as `import` names it. */
@@ -29,19 +25,28 @@ export class Descriptors {
 
   /** The file that declares this full name: a type, a service, or a part of one. */
   fileOfSymbol(name: string): DescFile | undefined {
-    return this.#symbols.get(name);
+    const type = this.#registry.get(name);
+    if (type !== undefined) return type.file;
+    const [, scope = "", part = ""] = /^(.*)\.(.*)$/.exec(name) ?? [];
+    const whole = this.#registry.get(scope);
+    if (whole !== undefined && whole.kind !== "enum" && partsOf(whole).includes(part)) return whole.file;
+    // The values of an enum are in the scope around the enum, not in the enum.
+    const enums = [...this.#registry].filter((each) => each.kind === "enum");
+    return enums.find((each) => scopeOf(each) === scope && partsOf(each).includes(part))?.file;
   }
 
   /** The file that declares the extension of a message with this field number. */
   fileOfExtension(message: string, number: number): DescFile | undefined {
-    return this.#extensions.get(message)?.get(number);
+    const extendee = this.#registry.getMessage(message);
+    return extendee && this.#registry.getExtensionFor(extendee, number)?.file;
   }
 
   /** The field numbers of all extensions of a message, ascending; undefined for an unknown message. */
   extensionNumbers(message: string): number[] | undefined {
-    const numbers = this.#extensions.get(message);
-    if (numbers === undefined) return this.#messages.has(message) ? [] : undefined;
-    return [...numbers.keys()].sort((a, b) => a - b);
+    if (this.#registry.getMessage(message) === undefined) return undefined;
+    const extensions = [...this.#registry].filter((each) => each.kind === "extension");
+    const ofMessage = extensions.filter(({ extendee }) => extendee.typeName === message);
+    return ofMessage.map(({ number }) => number).sort((a, b) => a - b);
   }
 
   /** The bytes of a file's google.protobuf.FileDescriptorProto, with custom options as the compiler wrote them. */
@@ -53,43 +58,24 @@ export class Descriptors {
     }
     return bytes;
   }
+}
 
-  #add(file: DescFile): void {
-    if (this.#files.has(file.proto.name)) return;
-    this.#files.set(file.proto.name, file);
-    for (const type of nestedTypes(file)) {
-      this.#symbols.set(type.typeName, file);
-      switch (type.kind) {
-        case "message":
-          this.#addMessage(type);
-          break;
-        case "enum":
-          this.#addEnum(type);
-          break;
-        case "extension":
-          this.#addExtension(type);
-          break;
-        case "service":
-          for (const { name } of type.methods) this.#symbols.set(`${type.typeName}.${name}`, file);
-      }
-    }
+/** The names of a type's parts, which have no descriptors of their own in a registry. */
+function partsOf(type: DescMessage | DescEnum | DescExtension | DescService): string[] {
+  switch (type.kind) {
+    case "message":
+      return [...type.fields, ...type.oneofs].map(({ name }) => name);
+    case "enum":
+      return type.values.map(({ name }) => name);
+    case "service":
+      return type.methods.map(({ name }) => name);
+    default:
+      return [];
   }
+}
 
-  #addMessage({ typeName, fields, oneofs, file }: DescMessage): void {
-    this.#messages.add(typeName);
-    for (const { name } of [...fields, ...oneofs]) this.#symbols.set(`${typeName}.${name}`, file);
-  }
-
-  /** The values of an enum are in the scope around the enum, not in the enum. */
-  #addEnum({ typeName, values, file }: DescEnum): void {
-    const scope = typeName.slice(0, typeName.lastIndexOf(".") + 1);
-    for (const { name } of values) this.#symbols.set(scope + name, file);
-  }
-
-  #addExtension({ extendee: { typeName }, number, file }: DescExtension): void {
-    const numbers = this.#extensions.get(typeName) ?? new Map<number, DescFile>();
-    this.#extensions.set(typeName, numbers.set(number, file));
-  }
+function scopeOf({ typeName }: DescEnum): string {
+  return typeName.slice(0, Math.max(typeName.lastIndexOf("."), 0));
 }
 
 /** A file, then all its direct and indirect imports; each once, breadth first. */
