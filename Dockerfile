@@ -33,7 +33,6 @@ ENV STOA_HOST=0.0.0.0 \
     STOA_PORT=8080 \
     STOA_METRICS_HOST=0.0.0.0 \
     STOA_DATA_DIR=/var/lib/stoa \
-    MALLOC_ARENA_MAX=1 \
     MALLOC_MMAP_THRESHOLD_=16384 \
     PATH=/opt/stoa/node_modules/.bin:$PATH
 USER 10001:10001
@@ -44,5 +43,5 @@ STOPSIGNAL SIGTERM
 # /healthz says that the process runs. Readiness (/readyz) is for the load balancer.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s --retries=3 \
     CMD ["node", "deploy/healthcheck.mjs"]
-ENTRYPOINT ["node", "--disable-warning=ExperimentalWarning", "--max-old-space-size=256", "--initial-old-space-size=64", "--max-semi-space-size=8", "--no-allocation-site-pretenuring"]
+ENTRYPOINT ["node", "--disable-warning=ExperimentalWarning", "--max-old-space-size=256", "--max-semi-space-size=8", "--no-allocation-site-pretenuring"]
 CMD ["src/main.ts"]
