@@ -1,17 +1,4 @@
-import {
-  EraseAgentResponseSchema,
-  LockResponseSchema,
-  type OperatorClient,
-  RemoveAgentContentResponseSchema,
-  RemoveResponseSchema,
-  ResolveReportResponseSchema,
-  RestoreResponseSchema,
-  RevokeKeysResponseSchema,
-  SuspendAgentResponseSchema,
-  UnlockResponseSchema,
-  UnsuspendAgentResponseSchema,
-  UpdateCommunityResponseSchema,
-} from "../../client/index.ts";
+import { ModerationService, type OperatorClient } from "../../client/index.ts";
 import { toRestJson } from "../../client/rest-json.ts";
 import type { Act, Item } from "./arguments.ts";
 import { terminalText } from "./terminal-text.ts";
@@ -38,47 +25,44 @@ export async function perform(
     case "remove": {
       const { item, reason, note } = act;
       const reply = await moderation.remove({ ...item, reason, note, ...keeping(act) }, options);
-      return done(`removed ${nameOf(item)}`, toRestJson(RemoveResponseSchema, reply));
+      return done(`removed ${nameOf(item)}`, reply);
     }
     case "restore": {
       const reply = await moderation.restore(act.item, options);
-      return done(`restored ${nameOf(act.item)}`, toRestJson(RestoreResponseSchema, reply));
+      return done(`restored ${nameOf(act.item)}`, reply);
     }
-    case "lock": {
-      const reply = await moderation.lock({ postId: act.postId }, options);
-      return done(`locked post ${act.postId}`, toRestJson(LockResponseSchema, reply));
-    }
+    case "lock":
     case "unlock": {
-      const reply = await moderation.unlock({ postId: act.postId }, options);
-      return done(`unlocked post ${act.postId}`, toRestJson(UnlockResponseSchema, reply));
+      const reply = await moderation[act.act]({ postId: act.postId }, options);
+      return done(`${act.act}ed post ${act.postId}`, reply);
     }
     case "suspend": {
       const { name, reason, note, until } = act;
       const end = until === undefined ? {} : { until: toTime(until) };
       const reply = await moderation.suspendAgent({ name, reason, note, ...end }, options);
       const time = until === undefined ? "without an end" : `until ${until.toISOString()}`;
-      return done(`suspended ${inRecord(name, reply)} ${time}`, toRestJson(SuspendAgentResponseSchema, reply));
+      return done(`suspended ${inRecord(name, reply)} ${time}`, reply);
     }
     case "unsuspend": {
       const reply = await moderation.unsuspendAgent({ name: act.name }, options);
-      return done(`unsuspended ${inRecord(act.name, reply)}`, toRestJson(UnsuspendAgentResponseSchema, reply));
+      return done(`unsuspended ${inRecord(act.name, reply)}`, reply);
     }
     case "revoke-keys": {
       const { name, reason, note } = act;
       const reply = await moderation.revokeKeys({ name, reason, note }, options);
-      return done(`revoked the API keys of ${inRecord(name, reply)}`, toRestJson(RevokeKeysResponseSchema, reply));
+      return done(`revoked the API keys of ${inRecord(name, reply)}`, reply);
     }
     case "remove-content": {
       const { name, reason, note } = act;
       const reply = await moderation.removeAgentContent({ name, reason, note, ...keeping(act) }, options);
       const line = `removed ${counts(reply)} of ${terminalText(name)}`;
-      return { ...done(line, toRestJson(RemoveAgentContentResponseSchema, reply)), complete: reply.complete };
+      return { ...done(line, reply), complete: reply.complete };
     }
     case "erase": {
       const { name, reason, note, content } = act;
       const reply = await moderation.eraseAgent({ name, reason, note, content }, options);
       const line = `erased ${inRecord(name, reply)}${content ? `, and ${counts(reply)}` : ""}`;
-      return { ...done(line, toRestJson(EraseAgentResponseSchema, reply)), complete: reply.complete };
+      return { ...done(line, reply), complete: reply.complete };
     }
     case "community": {
       const { name, title, description, appoint, dismiss } = act;
@@ -87,16 +71,22 @@ export async function perform(
         ...(description === undefined ? {} : { description }),
       };
       const reply = await moderation.updateCommunity({ name, ...texts, appoint, dismiss }, options);
-      return done(`changed community ${terminalText(name)}`, toRestJson(UpdateCommunityResponseSchema, reply));
+      return done(`changed community ${terminalText(name)}`, reply);
     }
     case "resolve": {
       const reply = await moderation.resolveReport({ id: act.id }, options);
-      return done(`resolved report ${act.id}`, toRestJson(ResolveReportResponseSchema, reply));
+      return done(`resolved report ${act.id}`, reply);
     }
   }
 }
 
-const done = (line: string, reply: object): Done => ({ line, reply, complete: true });
+const schemas = new Map<string, Schema>(ModerationService.methods.map(({ output }) => [output.typeName, output]));
+type Schema = Parameters<typeof toRestJson>[0];
+type Reply = Parameters<typeof toRestJson>[1];
+
+function done(line: string, reply: Reply): Done {
+  return { line, reply: toRestJson(schemas.get(reply.$typeName) as Schema, reply), complete: true };
+}
 
 const keeping = ({ keepForDays }: { keepForDays: bigint | undefined }) =>
   keepForDays === undefined ? {} : { keepForDays };
