@@ -5,7 +5,6 @@ import type { LocalLimit } from "./local-limit.ts";
 import { type NewAgentPolicies, newUntil, type Verdict } from "./new-agents.ts";
 import { type Policies, type Policy, wholeSeconds } from "./policy.ts";
 import type { LimitName } from "./quota.ts";
-import type { LimitFields, RequestLimits } from "./request-limits.ts";
 
 /** The limits that are not stored in the database. */
 export interface LocalLimits {
@@ -22,8 +21,15 @@ export interface LocalLimits {
   readonly credentials: LocalLimit;
 }
 
-/** What one request has spent from the rate limits, and what they have decided, while they are on. */
-export class LimitedRequest implements RequestLimits {
+/** The RateLimit header fields of a response, by their names; none where nothing is limited. */
+export type LimitFields = Readonly<Record<string, string>>;
+
+/**
+ * What one request has spent from the rate limits, and what they have decided, while they are on. It renders the decisions
+ * into the header fields of the response.
+ */
+export class LimitedRequest {
+  /** The limit that has refused the request. */
   refusedBy: LimitName | undefined = undefined;
   readonly #limits: LocalLimits;
   /** The client's address, as it is counted. */
@@ -44,24 +50,39 @@ export class LimitedRequest implements RequestLimits {
     this.#refusals = limits.refusals.check(address);
   }
 
+  /** Names the limit of the operation itself, from which the request spends if it takes effect. */
   spendFrom(name: LimitName): void {
     this.#own = this.#limits.policies[name];
   }
 
+  /**
+   * To be called when it is known who calls: a new agent may have smaller limits.
+   * @param createdAt when the agent registered, in milliseconds since 1970
+   */
   callAs(createdAt: number): void {
     const smaller = this.#own && this.#limits.newAgentPolicies[this.#own.name];
     if (smaller !== undefined && newUntil(createdAt, this.#limits.dateNow()) !== undefined) this.#own = smaller;
   }
 
+  /** Spends a call of an agent. @throws StoaError `rate_limited` */
   spendCall(agent: number): void {
     this.#spend(this.#limits.calls, agent);
   }
 
+  /**
+   * Spends a read of the client's address.
+   * @throws StoaError `rate_limited`, also where the address has sent too many faulty requests
+   */
   spendRead(): void {
     this.enforceRefusals();
     this.#spend(this.#limits.reads, this.#address);
   }
 
+  /**
+   * Spends one more call, of a request that goes on, from the limit that it has spent from. A tenth of that limit is left to
+   * other requests.
+   * @returns the time to wait before the next try, in milliseconds; 0 once the call is spent
+   */
   spendMore(): number {
     if (this.#spent === undefined) return 0;
     const reserve = Math.floor(this.#spent.policy.burst / 10);
@@ -69,6 +90,7 @@ export class LimitedRequest implements RequestLimits {
     return allowed ? 0 : Math.max(1, Math.ceil(wait / 1000));
   }
 
+  /** Gathers what a limit decides. @throws StoaError `rate_limited` where it refuses the request */
   enforce(verdict: Verdict): void {
     const { policy, decision } = verdict;
     // Of the two limits of a new agent, the one that decided is reported.
@@ -77,25 +99,36 @@ export class LimitedRequest implements RequestLimits {
     if (!decision.allowed) throw this.#refuse(verdict);
   }
 
+  /** Refuses the request where the client's address has sent too many faulty requests. @throws StoaError `rate_limited` */
   enforceRefusals(): void {
     if (!this.#refusals.allowed) this.enforce({ policy: this.#limits.refusals.policy, decision: this.#refusals });
   }
 
+  /**
+   * To be called before a secret that the client sends is looked up.
+   * @throws StoaError `rate_limited` where its address has sent too many wrong ones
+   */
   enforceCredentials(): void {
     const { credentials } = this.#limits;
     const decision = credentials.check(this.#address);
     if (!decision.allowed) this.enforce({ policy: credentials.policy, decision });
   }
 
+  /** Whether the client's address has sent too many wrong secrets. */
   hasSentWrongSecrets(): boolean {
     return !this.#limits.credentials.check(this.#address).allowed;
   }
 
+  /** Gathers how many wrong secrets the client's address may still send. */
   noteCredentials(): void {
     const { credentials } = this.#limits;
     this.#decisions.set(credentials.policy, credentials.check(this.#address));
   }
 
+  /**
+   * To be called when a secret is not known: it counts against the client's address, once for each request.
+   * @returns the refusal where the address has sent too many wrong ones
+   */
   spendCredential(): StoaError | undefined {
     if (this.#hasSpentCredential) return undefined;
     this.#hasSpentCredential = true;
@@ -105,7 +138,7 @@ export class LimitedRequest implements RequestLimits {
     return decision.allowed ? undefined : this.#refuse({ policy: credentials.policy, decision });
   }
 
-  /** The limit of the operation itself comes first, then the others, the latest first. */
+  /** What the response says of the limits. That of the operation itself comes first, then the others, the latest first. */
   fields(): LimitFields {
     const { refusals } = this.#limits;
     if (this.#decisions.size === 0) this.#decisions.set(refusals.policy, refusals.check(this.#address));
