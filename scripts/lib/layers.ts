@@ -34,7 +34,7 @@ export const layers: Record<string, string> = {
   store: "errors timing tracing receipt process mysql",
   "private-database": "process timing store mysql",
   board: "errors timing rate-limits markdown store",
-  ledger: "errors timing tracing receipt store",
+  ledger: "errors timing tracing receipt process store",
   // Calls: their callers, their processing and their effects.
   calls: "errors gen contract rate-limits timing tracing board fastify connect protobuf lru-cache",
   idempotency: "errors contract store board ledger calls connect protobuf",

@@ -1,48 +1,6 @@
-import { createHash, randomBytes } from "node:crypto";
-import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
-import { dirname } from "node:path";
+import { createHash } from "node:crypto";
+import { type FileHandle, open } from "node:fs/promises";
 import { type BackupHeader, endBytes, maxHeaderBytes, parseEnd, parseHeader } from "../store/backup/format.ts";
-
-/**
- * Writes a file that only its owner may read. The file appears under its name when it is complete and on the disk, or
- * not at all. An older file of this name stays until then.
- * @returns the result of `work`
- * @throws Error when the file cannot be written, or when the name is not the name of a file
- */
-export async function writeWhole<Result>(
-  path: string,
-  work: (write: (bytes: Buffer) => Promise<void>) => Promise<Result>,
-): Promise<Result> {
-  const existing = await stat(path).catch(() => undefined);
-  if (existing !== undefined && !existing.isFile()) throw new Error(`${path} is not a file`);
-  const unfinished = `${path}.${randomBytes(4).toString("hex")}.new`;
-  const file = await open(unfinished, "wx", 0o600);
-  let result: Result;
-  try {
-    result = await work(async (bytes) => {
-      await file.appendFile(bytes);
-    });
-    await file.sync();
-    await file.close();
-    await rename(unfinished, path);
-  } catch (error) {
-    await file.close().catch(() => {});
-    await rm(unfinished, { force: true });
-    throw error;
-  }
-  await syncFolder(dirname(path));
-  return result;
-}
-
-/** Makes a rename durable. */
-async function syncFolder(path: string): Promise<void> {
-  const folder: FileHandle = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-}
 
 /** A backup that was read to its end. */
 export interface CheckedBackup {

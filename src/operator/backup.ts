@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { UsageError } from "../cli/usage.ts";
+import { writeWhole } from "../process/whole-file.ts";
 import { type BackupSummary, writeBackup } from "../store/backup/write-backup.ts";
-import { writeWhole } from "./backup-file.ts";
 import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
 import { withAddresses } from "./database.ts";
 import { parseOperatorArgs } from "./run.ts";
@@ -23,6 +23,7 @@ export const backup: OperatorCommand = {
   async run(args, context) {
     const { signal, note, out } = context;
     const file = fileOf(args, context);
+    if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) throw new Error(`${file} is not a file`);
     const { header, foreign } = await withAddresses(context, "beside", ({ serving }) =>
       writeWhole(file, (write) => writeBackup({ address: serving, signal, now: new Date(), write })),
     );

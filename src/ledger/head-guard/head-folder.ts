@@ -1,9 +1,9 @@
 // Replicas remember the newest receipt that they served in files. The files lie outside the database, so that they
 // survive when an older copy replaces the database. The name of a file has the seq and the hash: replicas that share a
 // folder never overwrite each other's files. A file is removed only when a newer one exists.
-import { randomUUID } from "node:crypto";
-import { chown, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { chown, mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { syncFolder, unfinishedSuffix, writeWhole } from "../../process/whole-file.ts";
 import { isHash } from "../../receipt/document.ts";
 import { parseHead } from "../../receipt/head-text.ts";
 import type { Head } from "../../receipt/recovery.ts";
@@ -28,8 +28,6 @@ export interface HeadFile extends HeadRecord {
 
 /** How many characters of a hash the name of a file has. */
 const prefixLength = 16;
-/** The end of the name of a file that is still being written. */
-const unfinishedSuffix = ".new";
 /** An unfinished file is removed after this, in milliseconds. Until then another process may be writing it. */
 const staleMs = 60_000;
 
@@ -83,16 +81,8 @@ export class HeadFolder {
     const owner = await this.#make();
     const { ledger, seq, hash, recoveries, database } = record;
     const path = join(this.#files, `${ledger.slice(0, prefixLength)}-${seq}-${hash.slice(0, prefixLength)}.json`);
-    const unfinished = `${path}.${randomUUID()}${unfinishedSuffix}`;
-    try {
-      const text = JSON.stringify({ v: 1, ledger, seq, hash, recoveries, database, time: new Date().toISOString() });
-      await writeThrough(unfinished, `${text}\n`, owner);
-      await rename(unfinished, path);
-    } catch (error) {
-      await rm(unfinished, { force: true }).catch(() => {});
-      throw error;
-    }
-    await syncFolder(this.#files);
+    const text = JSON.stringify({ v: 1, ledger, seq, hash, recoveries, database, time: new Date().toISOString() });
+    await writeWhole(path, (write) => write(Buffer.from(`${text}\n`)), owner);
     return { ...record, path };
   }
 
@@ -122,26 +112,6 @@ export class HeadFolder {
     if (owner !== undefined) await chown(this.#files, owner.uid, owner.gid);
     await syncFolder(dirname(this.#files));
     return owner;
-  }
-}
-
-async function writeThrough(path: string, text: string, owner: { uid: number; gid: number } | undefined) {
-  const file = await open(path, "wx", 0o600);
-  try {
-    await file.writeFile(text);
-    if (owner !== undefined) await file.chown(owner.uid, owner.gid);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
   }
 }
 
