@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { parseHead } from "../receipt/head-text.ts";
@@ -79,15 +79,11 @@ export class StateFile {
   /** Writes a new file beside the state file. A rename then replaces the state file completely or not at all. */
   #write(text: string): string {
     const path = `${this.#path}.${process.pid}-${randomBytes(4).toString("hex")}`;
-    const file = openSync(path, "wx", 0o600);
     try {
-      writeSync(file, text);
-      fsyncSync(file);
+      writeFileSync(path, text, { flag: "wx", mode: 0o600, flush: true });
     } catch (error) {
       rmSync(path, { force: true });
       throw error;
-    } finally {
-      closeSync(file);
     }
     return path;
   }
