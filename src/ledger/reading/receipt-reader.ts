@@ -2,13 +2,13 @@ import { notFound } from "../../errors.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
 import { type Head, listReceiptLengths, listReceipts, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
+import { GrowthWatch } from "../../timing/growth-watch.ts";
 import { sleep } from "../../timing/wait.ts";
 import { findWithGuard } from "../head-guard/guarded-sealing.ts";
 import type { HeadGuard } from "../head-guard/head-guard.ts";
 import { lookAgainMs } from "../late-nodes.ts";
-import { HeadWatch } from "./head-watch.ts";
 import { NewestReceipts } from "./newest-receipts.ts";
-import { type Followers, missingReceipt, type StreamQuery, streamReceipts } from "./stream.ts";
+import { chain, type Followers, missingReceipt, type StreamQuery, streamReceipts } from "./stream.ts";
 
 /**
  * The most bytes of canonical receipts on one page. A reply has each receipt twice, as an object and as a string, and
@@ -51,7 +51,11 @@ export class ReceiptReader {
     const reader = db.longReader(stopping);
     const onHead = (head: Head) => guard?.observeHead(head);
     this.#followers = {
-      watch: new HeadWatch(reader, onHead),
+      watch: new GrowthWatch(async () => {
+        const head = await readHead(reader);
+        onHead(head);
+        return new Map([[chain, head.seq]]);
+      }),
       newest: new NewestReceipts(reader),
       backfills: 0,
       onHead,
@@ -61,7 +65,7 @@ export class ReceiptReader {
 
   /** Notifies followers that this process has sealed a receipt. */
   notifyFollowers(): void {
-    this.#followers.watch.notify();
+    this.#followers.watch.notify(chain);
   }
 
   /** The seq of the newest receipt. @throws StoaError `unavailable` if the database has lost the head */

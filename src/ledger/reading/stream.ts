@@ -1,8 +1,8 @@
 import { notFound, StoredDamage } from "../../errors.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
 import { type Head, largestReceipt, listReceipts, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
+import type { GrowthWatch } from "../../timing/growth-watch.ts";
 import { sleep } from "../../timing/wait.ts";
-import type { HeadWatch } from "./head-watch.ts";
 import { type NewestReceipts, withOwnBytes } from "./newest-receipts.ts";
 
 /** The most receipts that one stream has in memory. */
@@ -14,6 +14,9 @@ const maxSharedBytes = 4 * 1024 * 1024;
 /** The range of receipts for which one query finds the largest. */
 const lookAhead = 512;
 
+/** What followers watch. There is one chain. */
+export const chain = "chain";
+
 export interface StreamQuery {
   /** The first seq; at most one beyond the head. */
   from: number;
@@ -22,7 +25,8 @@ export interface StreamQuery {
 
 /** The state that all followers of a chain share. */
 export interface Followers {
-  watch: HeadWatch;
+  /** Notifies them when the chain has grown. */
+  watch: Pick<GrowthWatch<typeof chain>, "beyond" | "notify">;
   newest: NewestReceipts;
   /** How many streams are reading receipts that are already sealed. */
   backfills: number;
@@ -64,7 +68,7 @@ export async function* streamReceipts(
     if (!follow) return;
 
     // Live: the receipts that any replica seals from now on.
-    head = await followers.watch.beyond(head, signal);
+    head = await followers.watch.beyond(chain, head, signal);
   }
 }
 

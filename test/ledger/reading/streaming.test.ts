@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { HeadWatch } from "../../../src/ledger/reading/head-watch.ts";
 import { NewestReceipts } from "../../../src/ledger/reading/newest-receipts.ts";
 import { streamReceipts } from "../../../src/ledger/reading/stream.ts";
 import { fill, type LedgerUnderTest, openLedger, startLedger, unlockReceipts, verifyLedger } from "../support.ts";
@@ -178,6 +177,7 @@ describe("followers of one instance", () => {
     const burst = 3 * 64 + 1;
     const watch = {
       looks: 0,
+      notify() {},
       async beyond() {
         if (++this.looks > 1) throw new Error("another look");
         await fill(a.db, burst);
@@ -185,7 +185,7 @@ describe("followers of one instance", () => {
       },
     };
     const shared = { newest: new NewestReceipts(db), backfills: 0, onHead: () => {}, waitsMs: () => [] };
-    const followers = { ...shared, watch: watch as unknown as HeadWatch };
+    const followers = { ...shared, watch };
     const stream = streamReceipts(db, followers, { from: head, follow: true }, never);
     for (let seq = head; seq <= head + burst; seq++) expect((await stream.next()).value).toMatchObject({ seq });
     await expect(stream.next()).rejects.toThrow("another look");
