@@ -1,11 +1,12 @@
-import { forEachInBatches } from "./event-loop.ts";
-import { Pause } from "./pause.ts";
+import { TurnScheduler } from "./turn-scheduler.ts";
 import { createDeferred, type Deferred } from "./wait.ts";
 
 /**
  * The pause between two looks at the numbers, in milliseconds. A change by another process is found within this time.
  */
 const pollMs = 250;
+/** How many of those who wait are told in one turn of the event loop: thousands may wait for the same number. */
+const toldPerTurn = 32;
 
 interface Waiter {
   after: number;
@@ -20,8 +21,9 @@ export class GrowthWatch<Key> {
   readonly #waiters = new Map<Key, Set<Waiter>>();
   /** The keys whose numbers this process has changed since the last look. */
   readonly #notified = new Set<Key>();
-  /** The pause before the next look. */
-  readonly #pause = new Pause();
+  readonly #turns = new TurnScheduler(toldPerTurn);
+  /** Ends the pause before the next look; undefined while there is none. */
+  #endPause: (() => void) | undefined;
   #polling = false;
 
   /** @param read gives the numbers of these keys. A key that it leaves out has the number 0 */
@@ -55,7 +57,7 @@ export class GrowthWatch<Key> {
   notify(key: Key): void {
     if (!this.#waiters.has(key)) return;
     this.#notified.add(key);
-    this.#pause.end();
+    this.#endPause?.();
   }
 
   async #poll(): Promise<void> {
@@ -66,23 +68,31 @@ export class GrowthWatch<Key> {
       this.#notified.clear();
       await this.#look(keys);
       if (isComplete) dueAt = performance.now() + pollMs;
-      if (this.#notified.size === 0) await this.#pause.wait(dueAt - performance.now());
+      if (this.#notified.size === 0) await this.#pause(dueAt - performance.now());
     }
     this.#polling = false;
   }
 
+  /** Resolves after `ms` milliseconds, or when `#endPause` is called. */
+  async #pause(ms: number): Promise<void> {
+    const pause = createDeferred<void>({ ms, onTimeout: ({ resolve }) => resolve() });
+    this.#endPause = pause.resolve;
+    await pause.promise;
+    this.#endPause = undefined;
+  }
+
   async #look(keys: readonly Key[]): Promise<void> {
-    const waiters = () => keys.flatMap((key) => [...(this.#waiters.get(key) ?? [])].map((waiter) => ({ key, waiter })));
-    try {
-      const numbers = await this.#read(keys);
-      const numberOf = (key: Key) => numbers.get(key) ?? 0;
-      await forEachInBatches(
-        waiters().filter(({ key, waiter }) => waiter.after < numberOf(key)),
-        ({ key, waiter }) => waiter.seen.resolve(numberOf(key)),
-      );
-    } catch (error) {
-      // Those who wait get the error, and may try again.
-      await forEachInBatches(waiters(), ({ waiter }) => waiter.seen.reject(error));
+    const [look] = await Promise.allSettled([this.#read(keys)]);
+    for (const key of keys) {
+      for (const { after, seen } of this.#waiters.get(key) ?? []) {
+        if (look.status === "fulfilled") {
+          const number = look.value.get(key) ?? 0;
+          if (after < number) this.#turns.run(() => seen.resolve(number));
+        } else {
+          // Those who wait get the error, and may try again.
+          this.#turns.run(() => seen.reject(look.reason));
+        }
+      }
     }
   }
 }
