@@ -10,16 +10,17 @@ import { watchDatabase } from "./readiness.ts";
 import type { Startup } from "./startup.ts";
 
 /** What the service consists of, before it serves. */
-export interface CommonParts {
+export interface Parts {
   database: ServiceDatabase;
   times: ServiceTimes;
   board: Board;
   ledger: Ledger;
+  /** Metrics besides those of requests. */
   gauges: GaugeSource[];
 }
 
 /** Prepares the database, the clock, the board and the ledger, and starts the work in the background. */
-export async function openParts(startup: Startup): Promise<CommonParts> {
+export async function openParts(startup: Startup): Promise<Parts> {
   const database = await openDatabase(startup);
   const times = await startClock(startup, database.db);
   const board = new Board(database.db, times.now, times.expiryNow);

@@ -1,6 +1,5 @@
 import { addGuideRoutes } from "../api-docs/guide/routes.ts";
 import { addOpenApiRoutes } from "../api-docs/openapi/routes.ts";
-import type { Board } from "../board/board.ts";
 import { InboxStreams } from "../board/inbox/streams.ts";
 import { WriteLimits } from "../board/write-limits.ts";
 import { boundReads } from "../calls/reads.ts";
@@ -8,30 +7,21 @@ import { type CheckReady, Readiness } from "../grpc-services/readiness.ts";
 import { createToolServices } from "../grpc-services/tools.ts";
 import type { Port } from "../http/port/port.ts";
 import { createServer, type Server } from "../http/server.ts";
-import type { Ledger } from "../ledger/ledger.ts";
 import { addMcpRoutes } from "../mcp/routes.ts";
-import type { GaugeSource } from "../metrics/metrics.ts";
 import { createNewAgentPolicies } from "../rate-limits/new-agents.ts";
 import { createPolicies } from "../rate-limits/policy.ts";
 import { createRateLimiter } from "../rate-limits/rate-limiter.ts";
 import { createServiceTable } from "../services/table.ts";
 import { Site } from "../site/site.ts";
-import type { ServiceTimes } from "./clock.ts";
-import type { ServiceDatabase } from "./database.ts";
 import { transportSecurityOf } from "./listeners.ts";
+import type { Parts } from "./parts.ts";
 import { checkReady } from "./readiness.ts";
 import type { Startup } from "./startup.ts";
 
-/** The parts of the service that answer requests. */
-export interface ServedParts {
-  database: Pick<ServiceDatabase, "db">;
-  board: Board;
-  ledger: Ledger;
-  times: ServiceTimes;
+/** What the server is made of. */
+export interface ServedParts extends Parts {
   /** The public root address. */
   siteUrl: string;
-  /** Metrics besides those of requests. */
-  gauges: GaugeSource[];
   /** The listening port. */
   port: Port;
 }
