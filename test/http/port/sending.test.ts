@@ -78,22 +78,31 @@ describe("the time limit of replies", () => {
     while (port.connections.total > 0) await new Promise(setImmediate);
   });
 
-  it("lets a slow client finish and a silent stream wait", async () => {
-    const { number, release } = await start(sending({ sendTimeoutMs: 1_000 }));
-    const begun = performance.now();
+  it("lets a slow client go on and a silent stream wait", async () => {
+    const sendTimeoutMs = 1_000;
+    const { number, release } = await start(sending({ sendTimeoutMs }));
     const quiet = connectHttp2(number);
     const waiting = get(quiet, "/streamed");
     const text = readStream(waiting);
     await once(waiting, "response");
 
     const slow = get(connectNarrow(number, 64 * 1024), "/large");
-    let received = 0;
-    for await (const chunk of slow) {
-      received += (chunk as Buffer).length;
-      if (performance.now() - begun > 2_500) break;
-      await new Promise((resolve) => setTimeout(resolve, SOON / 10)); // the client's own pace
+    const begun = performance.now();
+    let last = begun;
+    let longestMs = 0;
+    const isOver = () => performance.now() - begun > 2.5 * sendTimeoutMs;
+    try {
+      for await (const _ of slow) {
+        longestMs = Math.max(longestMs, performance.now() - last);
+        last = performance.now();
+        if (isOver()) break;
+        await new Promise((resolve) => setTimeout(resolve, SOON / 10)); // the client's own pace
+      }
+    } catch {
+      // On a machine that stalls, even this client may read nothing for too long, and no other cause is right.
+      longestMs = Math.max(longestMs, performance.now() - last);
     }
-    expect(received).toBeGreaterThan(0);
+    expect(isOver() || longestMs > sendTimeoutMs - SOON).toBe(true);
     release();
     expect(await text).toBe("first,last.");
   });
