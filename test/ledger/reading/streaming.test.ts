@@ -1,7 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { NewestReceipts } from "../../../src/ledger/reading/newest-receipts.ts";
-import { streamReceipts } from "../../../src/ledger/reading/stream.ts";
-import { fill, type LedgerUnderTest, openLedger, startLedger, unlockReceipts, verifyLedger } from "../support.ts";
+import { fill, type LedgerUnderTest, startLedger, unlockReceipts, verifyLedger } from "../support.ts";
 import { drain, forms, receive, receiveParts, StreamFailure, take } from "./followers.ts";
 
 /** More than one page. */
@@ -167,28 +165,6 @@ describe("followers of one instance", () => {
     for (let number = 0; number < 4; number++) await (number % 2 ? a : b).seal();
     for (const each of await received) expect(each.map(({ seq }) => seq)).toEqual(seqs(head - 20, head + 4));
     leave.abort();
-  });
-
-  it("get all pages of a burst after one look at the head", async () => {
-    const { database } = await openLedger(a.db);
-    const never = new AbortController().signal;
-    const db = database.longReader(never);
-    const head = await headSeq();
-    const burst = 3 * 64 + 1;
-    const watch = {
-      looks: 0,
-      notify() {},
-      async beyond() {
-        if (++this.looks > 1) throw new Error("another look");
-        await fill(a.db, burst);
-        return head + burst;
-      },
-    };
-    const shared = { newest: new NewestReceipts(db), backfills: 0, onHead: () => {}, waitsMs: () => [] };
-    const followers = { ...shared, watch };
-    const stream = streamReceipts(db, followers, { from: head, follow: true }, never);
-    for (let seq = head; seq <= head + burst; seq++) expect((await stream.next()).value).toMatchObject({ seq });
-    await expect(stream.next()).rejects.toThrow("another look");
   });
 });
 
