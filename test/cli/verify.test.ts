@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { fill, type LedgerUnderTest, startLedger, unlockReceipts } from "../ledger/support.ts";
-import { buildChain, type Receipt, sha256 } from "../receipt/chain.ts";
+import { buildChain, type Receipt } from "../receipt/chain.ts";
 import { runStoa, scratchFolder, startProcess } from "./stoa.ts";
 
 const hashAt = async (service: LedgerUnderTest, seq: number) =>
@@ -129,23 +129,6 @@ describe("stoa verify of a chain that was changed in the database", () => {
     });
   });
 
-  it("hashes the receipt before the first one", async () => {
-    await service.db.rows(changed);
-    const { status, stdout } = await runStoa(["verify", service.url, "--from", "6"], scratchFolder());
-    expect(status).toBe(1);
-    expect(stdout).toMatch(/^receipt 6 does not verify: wrong_prev_hash: /);
-    expect((await runStoa(["verify", service.url, "--from", "7"], scratchFolder())).status).toBe(0);
-  });
-
-  it("names the next receipt if the hash was changed as well", async () => {
-    await service.db.rows(
-      "UPDATE receipts SET canonical = REPLACE(canonical, 'Verified', 'Accepted'), hash = SHA2(canonical, 256) WHERE seq = 5",
-    );
-    const { status, stdout } = await runStoa(["verify", service.url], scratchFolder());
-    expect(status).toBe(1);
-    expect(stdout).toMatch(/^receipt 6 does not verify: wrong_prev_hash: /);
-  });
-
   it.each([
     [4, "gap"],
     [8, "truncated"],
@@ -196,19 +179,6 @@ describe("stoa verify of a chain that was changed in the database", () => {
         expect(gone.exec(stdout)?.[1]).toBe(rewritten[7]?.hash);
         expect(status).toBe(1);
       }
-    });
-  });
-
-  it("reads a chain of many pages", async () => {
-    const long = buildChain(1200, { 700: { document: (each) => Object.assign(each.evidence, { note: "🏛\u2028é" }) } });
-    await storeChain(service, long);
-    const { status, stdout } = await runStoa(["verify", service.url, "--json"], scratchFolder());
-    expect(status).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({
-      ok: true,
-      to: 1200,
-      count: 1200,
-      head: sha256(long.at(-1)?.bytes as Uint8Array),
     });
   });
 });
