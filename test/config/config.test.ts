@@ -61,44 +61,6 @@ it("a trailing slash of the site address is dropped", () => {
   expect(readConfig({ STOA_SITE_URL: "https://stoa.example/board/" }).siteUrl).toBe("https://stoa.example/board");
 });
 
-it("the memory limits above which new work is refused are read", () => {
-  expect(readConfig({}).overload).toEqual({ heapShare: 0.85, residentBytes: 384 * 1024 * 1024 });
-  const read = (heap: string, resident: string) =>
-    readConfig({ STOA_MAX_HEAP_PERCENT: heap, STOA_MAX_RESIDENT_MIB: resident }).overload;
-  expect(read("50", "100")).toEqual({ heapShare: 0.5, residentBytes: 100 * 1024 * 1024 });
-  expect(read("0", "0")).toEqual({ heapShare: undefined, residentBytes: undefined });
-});
-
-it("the free space below which writes are refused is read", () => {
-  expect(readConfig({}).minFreeMiB).toBe("default");
-  expect(readConfig({ STOA_MIN_FREE_MIB: "1024" }).minFreeMiB).toBe(1024);
-  expect(readConfig({ STOA_MIN_FREE_MIB: "off" }).minFreeMiB).toBe("off");
-});
-
-it("the limits on open streams and on their duration are read", () => {
-  expect(readConfig({}).streams).toEqual({
-    total: 1_500,
-    perConnection: 100,
-    perAddress: 256,
-    perAgent: 100,
-    maxMs: 3_600_000,
-  });
-  const environment = {
-    STOA_MAX_STREAMS: "5",
-    STOA_MAX_STREAMS_PER_CONNECTION: "4",
-    STOA_MAX_STREAMS_PER_ADDRESS: "3",
-    STOA_MAX_STREAMS_PER_AGENT: "2",
-    STOA_MAX_STREAM_SECONDS: "1",
-  };
-  expect(readConfig(environment).streams).toEqual({
-    total: 5,
-    perConnection: 4,
-    perAddress: 3,
-    perAgent: 2,
-    maxMs: 1_000,
-  });
-});
-
 // Integers, tokens of operators, dates and proxies are in bounds.test.ts.
 it.each([
   ["STOA_HOST", "a b"],
