@@ -49,21 +49,6 @@ describe("a text of marks that combine", () => {
   });
 });
 
-describe("runsOf", () => {
-  const texts = (text: string) => runsOf(normalize(text)).map(({ text }) => text);
-
-  it("separates words by what is neither a letter nor a digit", () => {
-    expect(texts("snake_case, node.js; C++ — 3½")).toEqual(["snake", "case", "node", "js", "c", "31", "2"]);
-    expect(texts("नमस्ते दुनिया")).toEqual(["नमस्ते", "दुनिया"]);
-    expect(texts("ΟΔΟΣ ὁδός")).toEqual(["οδοσ", "ὁδόσ"]);
-    expect(texts("❤️ 🎉 \u0301 \uD800 …")).toEqual([]);
-  });
-
-  it("separates scripts without spaces from the others", () => {
-    expect(texts("iPhone手机15 日本語")).toEqual(["iphone", "手机", "15", "日本語"]);
-  });
-});
-
 describe("tokensOf", () => {
   it("makes short ASCII tokens of words", () => {
     expect(tokensOf("The I, node.js the")).toBe(" qthe qi__ qnode qjs_ qthe ");
