@@ -63,7 +63,8 @@ export async function startLedger(options: ServiceOptions & { clock?: TestClock 
   const service = await startService({
     ...rest,
     config: { operatorToken, ...rest.config },
-    overrides: { ...(clock ? { now: clock.now } : {}), ...rest.overrides },
+    // Many tests drop the triggers. Readiness would warn of that from the next look at the database on.
+    overrides: { databaseLookMs: 3_600_000, ...(clock ? { now: clock.now } : {}), ...rest.overrides },
   });
   const clients = new Map<Protocol, ReturnType<typeof service.connect<typeof LedgerOperatorService>>>();
   const client = (protocol: Protocol) => {

@@ -9,7 +9,11 @@ import { fill, type LedgerUnderTest, startLedger, unlockReceipts } from "../supp
 
 const never = new AbortController().signal;
 const verify = async (target: LedgerUnderTest, from = 0) => (await target.rest(`/house/verify?from=${from}`)).body;
-const warning = async (target: LedgerUnderTest) => (await target.rest("/readyz")).body.warning;
+/** The warning of the ledger. There may be another: these tests drop the triggers, and one replica looks at the database. */
+const warning = async (target: LedgerUnderTest): Promise<string | undefined> => {
+  const text: string | undefined = (await target.rest("/readyz")).body.warning;
+  return text?.includes("does not verify") ? text : undefined;
+};
 const verifiedSeq = async ({ db }: LedgerUnderTest) =>
   (await db.rows<{ seq: number }>("SELECT verified_seq AS seq FROM ledger_verification"))[0]?.seq as number;
 
@@ -21,7 +25,7 @@ let target: LedgerUnderTest;
 /** Looks at the database all the time, while the other one looks only when it is asked. */
 let quick: LedgerUnderTest;
 beforeAll(async () => {
-  target = await startLedger({ overrides: { databaseLookMs: 3_600_000 } });
+  target = await startLedger();
   quick = await startLedger({ db: target.db, overrides: { databaseLookMs: 20 } });
   await fill(target.db, 5);
 });
