@@ -30,10 +30,11 @@ function refusalOf(path: string, headers: Record<string, string>, body: Buffer):
     };
     asked.on("response", take).on("trailers", take).on("error", reject).resume();
     asked.on("close", () => {
-      // A google.rpc.Status, whose one detail is an ErrorDetail with the code as its first field.
-      const detail = Buffer.from(String(fields["grpc-status-details-bin"] ?? ""), "base64").toString("latin1");
-      const [, code = "none"] = /stoa\.v1\.ErrorDetail\x12.\n.([a-z_]+)/s.exec(detail) ?? [];
-      resolve([String(fields["grpc-status"]), code]);
+      // A google.rpc.Status, whose one detail is an ErrorDetail.
+      const status = Buffer.from(String(fields["grpc-status-details-bin"] ?? ""), "base64").toString("latin1");
+      const codes = ["bad_input", "bad_json", "too_large", "not_found"];
+      const isTold = status.includes("stoa.v1.ErrorDetail");
+      resolve([String(fields["grpc-status"]), (isTold && codes.find((each) => status.endsWith(each))) || "none"]);
     });
     asked.end(body);
   });
