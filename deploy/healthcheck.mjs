@@ -2,7 +2,9 @@
 import { request as http } from "node:http";
 import { request as https } from "node:https";
 
-const { STOA_PORT: port = "8080", STOA_TLS_CERT } = process.env;
+// An empty setting counts as absent.
+const { STOA_PORT, STOA_TLS_CERT } = process.env;
+const port = STOA_PORT || 8080;
 // The certificate is for the public name. It proves nothing about this container.
 const request = STOA_TLS_CERT ? https : http;
 const fail = () => process.exit(1);

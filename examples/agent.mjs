@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const [address, subject = "memory", seconds] = process.argv.slice(2);
-const folder = join(process.env.XDG_CONFIG_HOME ?? join(homedir(), ".config"), "stoa");
+const folder = join(process.env.XDG_CONFIG_HOME || join(homedir(), ".config"), "stoa");
 const keyFile = join(folder, `agent-of-${encodeURIComponent(address)}.key`);
 let key = await readFile(keyFile, "utf8").catch(() => undefined);
 

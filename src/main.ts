@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
 import { type App, openLog, startApp } from "./app/app.ts";
+import { endProcess } from "./app/end-process.ts";
 import { leaveRoot } from "./app/leave-root.ts";
 import { readConfig } from "./config/config.ts";
 
@@ -24,7 +25,7 @@ function onSignal(): void {
   if (stoppingSince === undefined) stop();
   else if (performance.now() - stoppingSince >= sameSignalMs) {
     process.stderr.write("Ended at once by a second signal.\n");
-    process.exit(1);
+    endProcess(1);
   }
 }
 
@@ -41,13 +42,13 @@ function stop(atOnce = false): void {
   app
     .close({ atOnce })
     .catch(fail)
-    .finally(() => setTimeout(() => process.exit(), lastWordsMs).unref());
+    .finally(() => setTimeout(endProcess, lastWordsMs).unref());
 }
 
 /** Ends the process although a database or a disk still does not answer. No acknowledged write depends on the rest. */
 function giveUp(): void {
   log?.warn("the process ends although some of its work still runs");
-  process.exit();
+  endProcess();
 }
 
 function fail(error: unknown): void {
@@ -62,7 +63,7 @@ function end(error: unknown, origin: string): void {
   if (log?.isLevelEnabled("fatal")) log.fatal({ err, origin }, why);
   else process.stderr.write(`${why.replaceAll("\n", " ")}\n`);
   process.exitCode = 1;
-  setTimeout(() => process.exit(), closeTimeoutMs).unref();
+  setTimeout(endProcess, closeTimeoutMs).unref();
   stop(true);
   // A stop may be waiting already.
   app?.close({ atOnce: true }).catch(() => {});
@@ -70,12 +71,13 @@ function end(error: unknown, origin: string): void {
 
 // The reader of these streams may close them, and the service keeps running.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
-process.on("SIGINT", onSignal);
-process.on("SIGTERM", onSignal);
 // Promises that nobody awaits arrive here as well, with the origin unhandledRejection.
 process.on("uncaughtException", end);
 try {
+  // Until the settings are read, the process ends by a signal as Node.js ends it. Afterwards nothing blocks the process.
   const config = readConfig(process.env);
+  process.on("SIGINT", onSignal);
+  process.on("SIGTERM", onSignal);
   const opened = openLog(config);
   log = opened;
   graceMs = config.stopDelayMs + config.drainTimeoutMs;

@@ -16,7 +16,7 @@ const commands = {
 
 /** Returns whether a server will be started here. The service starts one if it has no other; the tests always start one. */
 export function needsServer(purpose, env) {
-  return purpose === "test" || !env.STOA_DATABASE_URL;
+  return purpose === "test" || !(env.STOA_DATABASE_URL || env.STOA_DATABASE_URL_FILE);
 }
 
 /**

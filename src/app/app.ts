@@ -1,6 +1,5 @@
 import type { Config } from "../config/config.ts";
 import { SealChecks } from "../ledger/sealing/seal-checks.ts";
-import { tlsFailure } from "../store/database/database-errors.ts";
 import { untilAborted, waitFor } from "../timing/wait.ts";
 import { Warnings } from "../warnings.ts";
 import { openListeners } from "./listeners.ts";
@@ -34,8 +33,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
   } catch (error) {
     // A start that was given up has used this much of the time for the stop.
     await shutdown.run(shutdown.signal.aborted ? -abortedStartTimeoutMs : 0);
-    const reason = tlsFailure(error);
-    throw reason === undefined ? error : new Error(`The database cannot be used: ${reason}.`, { cause: error });
+    throw error;
   }
 }
 

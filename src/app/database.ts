@@ -1,8 +1,9 @@
-import type { DatabaseConfig } from "../config/config.ts";
+import { type DatabaseConfig, describeDatabase } from "../config/config.ts";
 import { StoaError } from "../errors.ts";
 import { FreeSpace } from "../private-database/free-space.ts";
 import { type PrivateDatabase, startPrivateDatabase } from "../private-database/private-database.ts";
 import { Database } from "../store/database/database.ts";
+import { reachDatabase } from "../store/database/reach-database.ts";
 import { restoreTriggers } from "../store/schema/append-only.ts";
 import { migrate } from "../store/schema/migrate.ts";
 import { checkPacketLimit } from "../store/schema/packet-limit.ts";
@@ -47,6 +48,7 @@ export async function openDatabase(startup: Startup): Promise<ServiceDatabase> {
   });
   shutdown.push(() => db.close(), "connections to the database");
   sealChecks.add(async () => refusalOf(space)()?.message);
+  if (config.database !== undefined) await reach(db, "STOA_DATABASE_URL", config.database, startup);
   const migrating = config.migrationDatabase ?? own?.migrating;
   const triggerWarning = await migrateSchema(migrating ?? address, space, startup);
   await own?.migrated();
@@ -54,6 +56,16 @@ export async function openDatabase(startup: Startup): Promise<ServiceDatabase> {
   await checkServingGrants(db, signal);
   if (!config.ledgerTriggers) await warnOfRights(db, startup);
   return { db, address, migrating, triggerWarning, space };
+}
+
+/** Waits for a database that the operator has named. @throws Error with one line */
+function reach(db: Database, setting: string, address: DatabaseConfig, { config, log, shutdown }: Startup) {
+  return reachDatabase(db, {
+    signal: shutdown.signal,
+    subject: `${setting} names ${describeDatabase(address)}`,
+    waitMs: config.databaseWaitMs,
+    onWait: (line) => log.warn(line),
+  });
 }
 
 /** Without triggers, the rights of the serving account alone protect the receipts. */
@@ -85,14 +97,17 @@ async function startPrivateServer({ config, log, shutdown }: Startup): Promise<P
 async function migrateSchema(
   address: DatabaseConfig,
   space: FreeSpace | undefined,
-  { config, log, shutdown }: Startup,
+  startup: Startup,
 ): Promise<string | undefined> {
+  const { config, log, shutdown } = startup;
   const { signal } = shutdown;
   const refusal = refusalOf(space);
   const db = new Database({ address, connections: 2, timeoutMs: Number.POSITIVE_INFINITY, refusal });
   // A COMMIT that gets no answer has no timeout here, so a stop closes its connection.
   shutdown.push(() => db.close(), "the migration");
   try {
+    if (config.migrationDatabase !== undefined)
+      await reach(db, "STOA_MIGRATION_DATABASE_URL", config.migrationDatabase, startup);
     await checkPacketLimit(db.reader(signal));
     const { ledgerTriggers } = config;
     await migrate(db, { log: (line) => log.info(line), signal, triggers: ledgerTriggers });

@@ -21,8 +21,9 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
  * @throws Error when the data folder is in use, or this process may not change its account
  */
 export async function leaveRoot(config: Config, log: FastifyBaseLogger): Promise<void> {
+  if (process.getuid?.() !== 0) return;
   const isPrivate = config.database === undefined;
-  const dataDir = isPrivate && process.getuid?.() === 0 ? makeDataFolder(config.dataDir) : config.dataDir;
+  const dataDir = await makeDataFolder(config.dataDir);
   const account = unprivilegedAccount([dataDir]);
   if (account === undefined) return;
   const obstacle = findObstacle(config, account, dataDir);
@@ -43,8 +44,7 @@ export async function leaveRoot(config: Config, log: FastifyBaseLogger): Promise
  * With an external database: gives the folder to the account that will store the heads in it. A folder that belongs to
  * another account, or holds other files, is left alone. If the heads cannot be stored then, writing them reports it.
  */
-function giveHeadFolder(path: string, account: Account): void {
-  const dataDir = makeDataFolder(path);
+function giveHeadFolder(dataDir: string, account: Account): void {
   const names = readdirSync(dataDir);
   if (statSync(dataDir).uid !== 0 || names.some((name) => name !== headFolder)) return;
   handOver(account, [dataDir]);

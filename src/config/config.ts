@@ -3,9 +3,9 @@ import type { OverloadLimits } from "../process/overload.ts";
 import { type NewAgentQuotas, parseNewAgentQuotas } from "../rate-limits/new-agents.ts";
 import { defaultQuotas, limitNames, parseQuota, type Quotas } from "../rate-limits/quota.ts";
 import { defaultStreamLimits, type StreamLimits } from "../rate-limits/stream-limits.ts";
-import { type DatabaseConfig, isUnprotected, parseDatabaseUrl } from "./database-url.ts";
+import { type DatabaseConfig, describeDatabase, isUnprotected, parseDatabaseUrl } from "./database-url.ts";
 import { ConfigError, type Environment, type Read, Settings } from "./environment.ts";
-import { readPem } from "./pem.ts";
+import { readPem } from "./files.ts";
 import { warnOfUnknownSettings } from "./unknown-settings.ts";
 import {
   integerBetween,
@@ -16,6 +16,7 @@ import {
   parseDate,
   parseHost,
   parseName,
+  parsePort,
   parseProxies,
   parseSiteUrl,
   parseToken,
@@ -39,6 +40,8 @@ export interface Config {
   databaseConnections: number;
   /** How long a call may wait for the database in all, in milliseconds. */
   databaseTimeoutMs: number;
+  /** How long a start waits for a database that does not answer yet, in milliseconds. */
+  databaseWaitMs: number;
   dataDir: string;
   /** The minimum of free space on the private database's disk, in MiB. With less, writes are refused. */
   minFreeMiB: number | "default" | "off";
@@ -99,7 +102,7 @@ export interface MetricsConfig {
   token: string | undefined;
 }
 
-export type { DatabaseConfig } from "./database-url.ts";
+export { type DatabaseConfig, describeDatabase } from "./database-url.ts";
 export { ConfigError } from "./environment.ts";
 
 const MIB = 1024 * 1024;
@@ -137,13 +140,14 @@ export function readConfig(environment: Environment): Config {
   const operatorToken = readSecret("STOA_OPERATOR_TOKEN", parseToken);
   const config: Omit<Config, "warnings"> = {
     host,
-    port: read("STOA_PORT", integerBetween(0, 65_535)) ?? 8080,
+    port: read("STOA_PORT", parsePort) ?? 8080,
     siteUrl,
     database,
     migrationDatabase,
     ledgerTriggers: read("STOA_LEDGER_TRIGGERS", oneOf("on", "off")) !== "off",
     databaseConnections,
     databaseTimeoutMs: 1000 * (read("STOA_DATABASE_TIMEOUT_SECONDS", integerBetween(1, 600)) ?? 10),
+    databaseWaitMs: 1000 * (read("STOA_DATABASE_WAIT_SECONDS", integerBetween(0, 3600)) ?? 60),
     dataDir: resolve(read("STOA_DATA_DIR", String) ?? ".stoa"),
     minFreeMiB: read("STOA_MIN_FREE_MIB", offOr(integerBetween(1, 1_000_000))) ?? "default",
     operatorToken,
@@ -173,7 +177,7 @@ export function readConfig(environment: Environment): Config {
   return {
     ...config,
     warnings: [
-      ...warnOfUnknownSettings(Object.keys(environment), known),
+      ...warnOfUnknownSettings(environment, known),
       ...warnOfPlainDatabase("STOA_DATABASE_URL", database),
       ...warnOfPlainDatabase("STOA_MIGRATION_DATABASE_URL", migrationDatabase),
     ],
@@ -201,10 +205,6 @@ function describeUrl(text: string): string {
   return origin + pathname;
 }
 
-function describeDatabase({ host, port, socketPath, user, database, ssl }: DatabaseConfig): string {
-  return `${user}@${socketPath ?? `${host}:${port}`}/${database}${ssl ? " (TLS)" : ""}`;
-}
-
 function warnOfPlainDatabase(name: string, database: DatabaseConfig | undefined): string[] {
   if (database === undefined || !isUnprotected(database)) return [];
   return [
@@ -214,8 +214,7 @@ function warnOfPlainDatabase(name: string, database: DatabaseConfig | undefined)
 }
 
 function readMetrics({ read, readSecret }: Settings): MetricsConfig {
-  const parsePort = (text: string) => (text === "none" ? text : integerBetween(0, 65_535)(text));
-  const port = read("STOA_METRICS_PORT", parsePort);
+  const port = read("STOA_METRICS_PORT", (text) => (text === "none" ? text : integerBetween(0, 65_535)(text)));
   return {
     host: read("STOA_METRICS_HOST", parseHost) ?? "127.0.0.1",
     port: port === "none" ? undefined : { number: port ?? defaultMetricsPort, isDefault: port === undefined },

@@ -1,4 +1,4 @@
-import { readPem } from "./pem.ts";
+import { readPem } from "./files.ts";
 
 export interface DatabaseConfig {
   host?: string;
@@ -25,31 +25,62 @@ export interface DatabaseTls {
 }
 
 const example = "must look like mysql://user:password@host:3306/database";
+const encodings =
+  "percent-encode it in the user, the password and paths (@ is %40, / is %2F, # is %23, ? is %3F, % is %25)";
 const parameters = ["socket", "ssl", "ssl_ca", "ssl_cert", "ssl_key"];
 
-/** Reads the address of a database. @throws Error whose message follows the name of the setting */
+/**
+ * Reads the address of a database.
+ * @throws Error whose message follows the name of the setting. It shows nothing that may be a part of the password
+ */
 export function parseDatabaseUrl(text: string): DatabaseConfig {
-  if (/^mysql:\/\/(?:[^/?#@]*@)?[^/?#@]*,/.test(text)) {
-    throw new Error(
-      "names several hosts. Name one: that of a proxy or router that chooses among the servers, as docs/operating.md describes" +
-        " under Clusters",
-    );
-  }
+  checkCharacters(text);
   const url = parseUrl(text);
-  const database = decode(url.pathname.slice(1));
-  if (!/^[A-Za-z0-9_$-]{1,64}$/.test(database))
-    throw new Error(`${example}; the name of the database is missing or invalid`);
+  const user = decode(url.username);
+  if (user === "" && url.password !== "") throw new Error(`${example}; it has a password without a user`);
+  const database = readName(url.pathname);
   const given = readParameters(url.searchParams);
   const socketPath = given.get("socket");
   const ssl = readTls(given);
   if (socketPath !== undefined && ssl !== undefined) throw new Error("has a socket and TLS; a socket needs no TLS");
   return {
     ...(socketPath === undefined ? hostOf(url) : { socketPath }),
-    user: decode(url.username) || "root",
+    user: user || "root",
     ...(url.password === "" ? {} : { password: decode(url.password) }),
     database,
     ...(ssl === undefined ? {} : { ssl }),
   };
+}
+
+/** A database for people, without the password: `user@host:3306/database (TLS)`. */
+export function describeDatabase({ host, port, socketPath, user, database, ssl }: DatabaseConfig): string {
+  return `${user}@${socketPath ?? `${host?.includes(":") ? `[${host}]` : host}:${port}`}/${database}${ssl ? " (TLS)" : ""}`;
+}
+
+/** Finds what would divide the address at the wrong place, or be dropped. @throws Error */
+function checkCharacters(text: string): void {
+  if (!text.startsWith("mysql://")) throw new Error(`must begin with mysql://, also for MariaDB; it ${example}`);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a URL drops some of them unnoticed.
+  if (/[\u0000-\u0020\u007f]/.test(text))
+    throw new Error("contains a space or a control character; percent-encode it (a space is %20)");
+  // The first separator ends the password or the host, so an @ after it belongs to one of them, or to a path.
+  if (/^mysql:\/\/[^/?#@]*[/?#@].*@/s.test(text)) throw new Error(`has an @, /, # or ? too many: ${encodings}`);
+  if (text.includes("#")) throw new Error(`has a #: ${encodings}`);
+  const [, hosts = ""] = /^mysql:\/\/(?:[^/?#@]*@)?([^/?#@]*)/.exec(text) ?? [];
+  if (hosts.includes(",")) {
+    throw new Error(
+      "names several hosts. Name one: that of a proxy or router that chooses among the servers, as docs/operating.md describes" +
+        " under Clusters",
+    );
+  }
+}
+
+/** The name of the database. @throws Error */
+function readName(pathname: string): string {
+  const name = decode(pathname.slice(1));
+  if (name === "") throw new Error(`${example}; the name of the database is missing`);
+  if (/^[A-Za-z0-9_$-]{1,64}$/.test(name)) return name;
+  throw new Error("has a name of the database that is not 1 to 64 letters, digits, _, - and $");
 }
 
 /** Whether the database is on another host and the connection has no TLS. */
@@ -60,12 +91,13 @@ export function isUnprotected({ host, socketPath, ssl }: DatabaseConfig): boolea
 
 /** @throws Error */
 function parseUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol !== "mysql:" || url.hash !== "") throw new Error(example);
-  return url;
+  if (URL.canParse(text)) return new URL(text);
+  throw new Error(`${example}; its host or its port is invalid`);
 }
 
+/** @throws Error */
 function hostOf(url: URL): { host: string; port: number } {
+  if (url.port === "0") throw new Error("has the port 0; the default is 3306");
   return { host: decode(url.hostname).replace(/^\[(.*)\]$/, "$1") || "127.0.0.1", port: Number(url.port || 3306) };
 }
 
@@ -73,7 +105,8 @@ function readParameters(search: URLSearchParams): Map<string, string> {
   const given = new Map<string, string>();
   for (const [name, value] of search) {
     if (!parameters.includes(name)) {
-      throw new Error(`has an unknown parameter ${JSON.stringify(name)}; the known ones are ${parameters.join(", ")}`);
+      const shown = /^[A-Za-z_-]{1,40}$/.test(name) ? ` ${name}` : "";
+      throw new Error(`has an unknown parameter${shown}; the known ones are ${parameters.join(", ")}`);
     }
     if (given.has(name)) throw new Error(`has the parameter ${name} twice`);
     if (value === "") throw new Error(`has the parameter ${name} without a value`);
@@ -109,6 +142,6 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new Error(`${example}; its percent-encoding is broken`);
+    throw new Error(`has a % that begins no percent-encoding: ${encodings}`);
   }
 }

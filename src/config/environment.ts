@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readRegularFile } from "./files.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 /** Gives a setting as `parse` reads it; undefined where it is absent. @throws ConfigError */
@@ -43,17 +43,23 @@ export class Settings {
 
 function parseAs<Value>(subject: string, text: string, parse: (text: string) => Value): Value {
   try {
+    checkEdges(text);
     return parse(text);
   } catch (error) {
     throw new ConfigError(`${subject} ${(error as Error).message}.`);
   }
 }
 
+/**
+ * Refuses what a file of settings adds by mistake: Docker and Kubernetes take quotes and spaces as part of the value.
+ * @throws Error whose message follows the name of the setting
+ */
+function checkEdges(text: string): void {
+  if (text !== text.trim()) throw new Error("begins or ends with a space or a line break; remove it");
+  if (/^(["']).*\1$/s.test(text)) throw new Error("is in quotes, which count as part of the value here; remove them");
+}
+
 /** The content without the end of its last line. @throws Error whose message follows the name of the setting */
 function readSecretFile(path: string): string {
-  try {
-    return readFileSync(path, "utf8").replace(/\r?\n$/, "");
-  } catch (error) {
-    throw new Error(`names a file that cannot be read (${(error as NodeJS.ErrnoException).code})`);
-  }
+  return readRegularFile(path).replace(/\r?\n$/, "");
 }

@@ -1,3 +1,5 @@
+import type { Environment } from "./environment.ts";
+
 /** Variables that other programs of this project read. */
 const readElsewhere = ["STOA_SETUP", "STOA_TEST_DATABASE_URL", "STOA_BENCH_DATABASE_URL", "STOA_BENCH_DATA_DIR"];
 /** The maximum number of typing errors in a misspelt setting. */
@@ -6,17 +8,23 @@ const maxErrors = 3;
 /**
  * A warning for each variable that looks like a setting but is not, with the setting that was probably meant. Values are
  * never shown, because they may be secrets.
- * @param names the names of the environment's variables
  * @param known the names of all settings
  */
-export function warnOfUnknownSettings(names: readonly string[], known: readonly string[]): string[] {
+export function warnOfUnknownSettings(environment: Environment, known: readonly string[]): string[] {
   const ours = [...known, ...readElsewhere];
-  return names
-    .filter((name) => /^stoa_/i.test(name) && !ours.includes(name))
-    .map((name) => {
-      const meant = closest(name.toUpperCase(), ours);
-      return `${name} is not a setting of Stoa and has no effect${meant === undefined ? "" : `; did you mean ${meant}?`}`;
-    });
+  return Object.entries(environment).flatMap(([name, value]) => {
+    if (ours.includes(name) || !value) return [];
+    const isNearly = /^stoa_/i.test(name);
+    const meant = isNearly ? closest(name.toUpperCase(), ours) : unprefixed(name, environment, known);
+    if (!isNearly && meant === undefined) return [];
+    return `${name} is not a setting of Stoa and has no effect${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+  });
+}
+
+/** The setting whose name without STOA_ this is, such as PORT, unless that setting is set. */
+function unprefixed(name: string, environment: Environment, known: readonly string[]): string | undefined {
+  const setting = `STOA_${name}`;
+  return known.includes(setting) && !environment[setting] ? setting : undefined;
 }
 
 function closest(name: string, candidates: readonly string[]): string | undefined {

@@ -67,13 +67,31 @@ export function isWildcard(host: string): boolean {
   return url !== null && ["0.0.0.0", "[::]", "[::ffff:0:0]"].includes(url.hostname);
 }
 
-/** Receipts contain this address in shell commands, so it must not hold characters that a shell interprets. */
+/**
+ * Receipts contain this address in shell commands, so it must not hold characters that a shell interprets. Pages and the API
+ * are at the root of their host, so it has no path.
+ * @returns the address without a slash at its end
+ */
 export function parseSiteUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:\/\/[A-Za-z0-9._:[\]/~-]+$/.test(text) || url.username !== "") {
     throw new Error("must be an http or https address of plain characters, such as https://stoa.example");
   }
-  return text.replace(/\/+$/, "");
+  if (!/^\/*$/.test(url.pathname)) {
+    throw new Error(`must have no path: Stoa is at the root of its host, such as ${url.origin}`);
+  }
+  return url.origin;
+}
+
+/** Reads a port. */
+export function parsePort(text: string): number {
+  if (/^tcp:\/\//.test(text)) {
+    throw new Error(
+      `must be a port, not ${JSON.stringify(text)}. Kubernetes sets it so where a Service is named stoa: set` +
+        " enableServiceLinks: false for the pod",
+    );
+  }
+  return integerBetween(0, 65_535)(text);
 }
 
 export function parseToken(text: string): string {

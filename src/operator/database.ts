@@ -3,7 +3,7 @@
 // at its end.
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { DatabaseConfig } from "../config/config.ts";
+import { type DatabaseConfig, describeDatabase } from "../config/config.ts";
 import type { StoaError } from "../errors.ts";
 import { databaseIn, giveDataFolder } from "../private-database/data-folder.ts";
 import { DataFolderInUse } from "../private-database/folder-lock.ts";
@@ -13,6 +13,7 @@ import { runningServer } from "../private-database/server/running-server.ts";
 import { socketIn } from "../private-database/server/socket-folder.ts";
 import { type Account, unprivilegedAccount } from "../process/account.ts";
 import { Database } from "../store/database/database.ts";
+import { reachDatabase } from "../store/database/reach-database.ts";
 import { schemaState } from "../store/schema/migration-records.ts";
 import type { OperatorContext } from "./command.ts";
 import { withSpace } from "./write-space.ts";
@@ -101,6 +102,7 @@ export async function checkMigrated(db: Database, signal: AbortSignal, { mayLack
 async function findDatabase({ config, note, signal }: OperatorContext, mode: OpenMode): Promise<FoundDatabase> {
   if (config.database !== undefined) {
     const { database: serving, migrationDatabase: migrating = serving } = config;
+    await reach(migrating === serving ? "STOA_DATABASE_URL" : "STOA_MIGRATION_DATABASE_URL", migrating, signal);
     return { serving, migrating, close: async () => {} };
   }
   const { dataDir } = config;
@@ -120,6 +122,14 @@ async function findDatabase({ config, note, signal }: OperatorContext, mode: Ope
       `${dataDir} cannot be read by this account; run the command as root or as the account of the service`,
     );
   }
+}
+
+/** @throws Error with one line when the database cannot be used */
+async function reach(setting: string, address: DatabaseConfig, signal: AbortSignal): Promise<void> {
+  const db = new Database({ address, connections: 1 });
+  await reachDatabase(db, { signal, subject: `${setting} names ${describeDatabase(address)}` }).finally(() =>
+    db.close(),
+  );
 }
 
 /** @throws the error of the file system if this account may not read the folder */

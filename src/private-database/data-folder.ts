@@ -1,7 +1,9 @@
 // The ownership of the data folder when root starts the service.
-import { chmodSync, existsSync, lchownSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
+import { chmodSync, existsSync, lchownSync, readdirSync } from "node:fs";
+import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { Account } from "../process/account.ts";
+import { makeFolder } from "../process/make-folder.ts";
 import { handOver } from "../process/ownership.ts";
 import { takeLock } from "./folder-lock.ts";
 import { stopStaleServer } from "./server/running-server.ts";
@@ -10,10 +12,22 @@ import { stopStaleServer } from "./server/running-server.ts";
 const ours =
   /^(?:mysql|mysql\.new-\w{6}|mysql\.(?:json(?:\.new)?|pid|lock|log(?:\.1)?)|lock(?:\.[\w.-]+)?|setup\.lock|heads)$/;
 
-/** Creates the folder if it is missing. @returns its real path */
-export function makeDataFolder(path: string): string {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
-  return realpathSync(path);
+/**
+ * Creates the folder if it is missing. It is the first to look at the folder, and does not block the process if the file
+ * system does not answer.
+ * @returns its real path
+ * @throws Error with one line that names the setting
+ */
+export async function makeDataFolder(path: string): Promise<string> {
+  try {
+    await makeFolder(path, 0o700);
+    return await realpath(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const isTaken = code === "EEXIST" || code === "ENOTDIR";
+    const why = isTaken ? "because a file is in its place or above it" : `(${code})`;
+    throw new Error(`STOA_DATA_DIR is ${path}, and this folder cannot be created ${why}; name another folder`);
+  }
 }
 
 /** The folder of the database's own data. */

@@ -1,4 +1,5 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { constants, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -12,6 +13,17 @@ import { waitUntil } from "../support/wait.ts";
 import { fastTimers } from "./fast-timers.ts";
 import { expectStop, startToStop } from "./stopping.ts";
 
+/** Opens a pipe for writing, if somebody reads it, and leaves it open. */
+function openWriter(pipe: string): boolean {
+  try {
+    openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENXIO") return false;
+    throw error;
+  }
+}
+
 // The tests mostly wait, so they run concurrently.
 describe.concurrent("SIGTERM during a start", () => {
   it("ends a start that waits for a database that accepts connections but never answers", async () => {
@@ -21,6 +33,23 @@ describe.concurrent("SIGTERM during a start", () => {
     await waitUntil("a connection", () => db.relay.clients > 0);
     await expectStop(service);
     expect(service.output).toContain("Stopped before the start was complete.");
+  });
+
+  it("ends a start whose disk never answers", async () => {
+    const db = await createTestDatabase();
+    const dataDir = mkdtempSync(join(tmpdir(), "stoa-stop-"));
+    afterFile(() => rmSync(dataDir, { recursive: true }));
+    mkdirSync(join(dataDir, "heads"));
+    // A pipe whose writer writes nothing is read as long as a file on a server that is gone.
+    const pipe = join(dataDir, "heads", "head.json");
+    execFileSync("mkfifo", [pipe]);
+    const service = startToStop({
+      STOA_DATABASE_URL: urlOf(db.config),
+      STOA_DATA_DIR: dataDir,
+      NODE_OPTIONS: `--import=${fastTimers}`,
+    });
+    await waitUntil("a reader", () => openWriter(pipe));
+    await expectStop(service);
   });
 
   it("ends a migration whose COMMIT gets no answer", async () => {
@@ -67,3 +96,15 @@ describe.concurrent("SIGTERM during a start", () => {
     expect(service.output).toContain("the process ends although some of its work still runs");
   });
 });
+
+it.each(["/proc/x/y", "/etc/passwd", "/etc/passwd/x"])(
+  "a start with STOA_DATA_DIR=%s ends with one line",
+  async (path) => {
+    const service = startToStop({ STOA_DATA_DIR: path, STOA_LOG_LEVEL: "silent" });
+    expect(await service.exited).toBe(1);
+    expect(service.output).toMatch(
+      /^STOA_DATA_DIR is [^\n]*, and this folder cannot be created .*; name another folder\n$/,
+    );
+    expect(service.output).toContain(path);
+  },
+);

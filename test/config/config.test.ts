@@ -27,9 +27,12 @@ it("every setting has a default, and an empty variable counts as absent", () => 
     maxConnections: 2048,
     maxConnectionsPerAddress: 256,
     databaseTimeoutMs: 10_000,
+    databaseWaitMs: 60_000,
   });
   expect(defaults.dataDir).toBe(join(process.cwd(), ".stoa"));
-  expect(readConfig({ STOA_PORT: "", STOA_DATABASE_URL: "", STOA_DATA_DIR: "" })).toEqual(defaults);
+  const asked: string[] = [];
+  readConfig(new Proxy({}, { get: (_, name) => void asked.push(String(name)) }));
+  expect(readConfig(Object.fromEntries(asked.map((name) => [name, ""])))).toEqual(defaults);
 });
 
 it("the address of a database is read", () => {
@@ -57,8 +60,11 @@ it("several processes for one service are refused, with what to do instead", () 
   }
 });
 
-it("a trailing slash of the site address is dropped", () => {
-  expect(readConfig({ STOA_SITE_URL: "https://stoa.example/board/" }).siteUrl).toBe("https://stoa.example/board");
+it("the site address is the root of its host, with or without a slash at its end", () => {
+  expect(readConfig({ STOA_SITE_URL: "https://stoa.example/" }).siteUrl).toBe("https://stoa.example");
+  expect(() => readConfig({ STOA_SITE_URL: "https://stoa.example/board/" })).toThrow(
+    "STOA_SITE_URL must have no path: Stoa is at the root of its host, such as https://stoa.example.",
+  );
 });
 
 // Integers, tokens of operators, dates and proxies are in bounds.test.ts.
@@ -91,6 +97,7 @@ it.each([
   ["STOA_LIMIT_READS", "1000001/1s"],
   ["STOA_LIMIT_REGISTRATIONS", "10/367d"],
   ["STOA_METRICS_PORT", "off"],
+  ["STOA_PORT", "tcp://10.0.0.1:8080"],
 ])("%s=%s is refused with one line that names the setting", (name, value) => {
   expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^${name} [^\n]+\\.$`));
 });
@@ -156,8 +163,23 @@ it("metrics have a separate port by default, and are on the public port with a t
   });
 });
 
-it("errors never contain the password of a database", () => {
-  expect(() => readConfig({ STOA_DATABASE_URL: "mysql://root:hunter2@localhost/" })).toThrow(/^(?!.*hunter2).*$/s);
+it.each([
+  ["mysql://root:hunter2@localhost/", /the name of the database is missing/],
+  ["mysql://root:hunter2@localhost/a b", /a space/],
+  ["mysql://root:hunter2@localhost/stoa/more", /name of the database/],
+  ["mariadb://root:hunter2@localhost/stoa", /must begin with mysql:\/\//],
+  ["mysql://root:hunter2@localhost:33o6/stoa", /its host or its port is invalid/],
+  ["mysql://root:hunter2@localhost:0/stoa", /the port 0/],
+  ["mysql://:hunter2@localhost/stoa", /a password without a user/],
+  ["mysql://root:hun@ter2@localhost/stoa", /percent-encode it .*@ is %40, \/ is %2F/],
+  ["mysql://root:hun/ter2@localhost/stoa", /percent-encode it/],
+  ["mysql://root:hun?ter2@localhost/stoa", /percent-encode it/],
+  ["mysql://root:hun#ter2@localhost/stoa", /percent-encode it/],
+  ["mysql://root:hun%ter2@localhost/stoa", /a % that begins no percent-encoding: percent-encode it/],
+  ["mysql://root@localhost/stoa?hunter2=1", /an unknown parameter;/],
+])("the address %s is refused in one line without the password", (url, expected) => {
+  expect(() => readConfig({ STOA_DATABASE_URL: url })).toThrow(expected);
+  expect(() => readConfig({ STOA_DATABASE_URL: url })).toThrow(/^(?!.*(?:hun|ter2))STOA_DATABASE_URL [^\n]*\.$/);
 });
 
 it("a certificate and its key must be set together, as PEM files", () => {
@@ -167,6 +189,11 @@ it("a certificate and its key must be set together, as PEM files", () => {
   expect(readConfig({ STOA_TLS_CERT: cert, STOA_TLS_KEY: cert }).tls?.cert).toContain("BEGIN CERTIFICATE");
   writeFileSync(cert, "not PEM");
   expect(() => readConfig({ STOA_TLS_CERT: cert })).toThrow("STOA_TLS_CERT must name a PEM file.");
+  // Reading one of these would block the process.
+  for (const path of [folder, "/dev/zero"])
+    expect(() => readConfig({ STOA_TLS_CERT: path })).toThrow(
+      "STOA_TLS_CERT names something that is not a regular file.",
+    );
 });
 
 it("the migration account must use the same database", () => {
@@ -217,6 +244,8 @@ it.each([
   ["STOA_SITEURL", "STOA_SITE_URL"],
   ["STOA_RATE_LIMIT", "STOA_RATE_LIMITS"],
   ["stoa_port", "STOA_PORT"],
+  ["PORT", "STOA_PORT"],
+  ["DATABASE_URL", "STOA_DATABASE_URL"],
   ["STOA_LIMIT_POST", "STOA_LIMIT_POSTS"],
 ])("the unknown setting %s causes a warning that suggests %s", (name, meant) => {
   const { warnings } = readConfig({ [name]: "hunter2" });
@@ -227,7 +256,7 @@ it("an unknown setting causes a warning without a suggestion if no setting is si
   expect(readConfig({ STOA_COLOUR_SCHEME: "x" }).warnings).toEqual([
     "STOA_COLOUR_SCHEME is not a setting of Stoa and has no effect",
   ]);
-  const known = { STOA_PORT: "0", STOA_SETUP: "never", STOA_TEST_DATABASE_URL: "mysql://h", PATH: "/bin" };
+  const known = { STOA_PORT: "0", PORT: "0", STOA_SETUP: "never", STOA_TEST_DATABASE_URL: "mysql://h", PATH: "/bin" };
   expect(readConfig(known).warnings).toEqual([]);
 });
 
@@ -257,8 +286,8 @@ describe("TLS to the database", () => {
     ["?ssl_ca=/nonexistent/ca.pem", /ssl_ca that names a file that cannot be read \(ENOENT\)/],
     [`?ssl_cert=${at}`, /ssl_cert and ssl_key; they go together/],
     ["?ssl=true&socket=/run/db.sock", /a socket needs no TLS/],
-    ["?tls=true", /unknown parameter "tls"/],
-    ["?ssl_mode=required", /unknown parameter "ssl_mode"/],
+    ["?tls=true", /unknown parameter tls/],
+    ["?ssl_mode=required", /unknown parameter ssl_mode/],
   ])("is refused with one line for the parameters %s", (query, expected) => {
     expect(() => read(query)).toThrow(expected);
     expect(() => read(query)).toThrow(/^STOA_DATABASE_URL [^\n]*\.$/);

@@ -283,6 +283,7 @@ describe("the database server", () => {
   test.each([
     ["start", {}, true],
     ["start", { STOA_DATABASE_URL: "mysql://x" }, false],
+    ["start", { STOA_DATABASE_URL_FILE: "/run/secrets/url" }, false],
     ["start", { STOA_TEST_DATABASE_URL: "mysql://x" }, true],
     ["test", {}, true],
     ["test", { STOA_TEST_DATABASE_URL: "mysql://x" }, true],

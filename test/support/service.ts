@@ -109,6 +109,7 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     ledgerTriggers: true,
     databaseConnections: 16,
     databaseTimeoutMs: 10_000,
+    databaseWaitMs: 0,
     dataDir: "/nonexistent", // startService gives each service one of its own
     minFreeMiB: "default",
     operatorToken: undefined,

@@ -1,8 +1,9 @@
 // Replicas remember the newest receipt that they served in files. The files lie outside the database, so that they
 // survive when an older copy replaces the database. The name of a file has the seq and the hash: replicas that share a
 // folder never overwrite each other's files. A file is removed only when a newer one exists.
-import { chown, mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
+import { chown, readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { makeFolder } from "../../process/make-folder.ts";
 import { syncFolder, unfinishedSuffix, writeWhole } from "../../process/whole-file.ts";
 import { isHash } from "../../receipt/document.ts";
 import { parseHead } from "../../receipt/head-text.ts";
@@ -103,12 +104,11 @@ export class HeadFolder {
 
   /** Creates the folder. @returns the owner of the files, if root writes into the folder of another account */
   async #make(): Promise<{ uid: number; gid: number } | undefined> {
-    await mkdir(this.path, { recursive: true, mode: 0o700 });
+    await makeFolder(this.path, 0o700);
     const isRoot = process.getuid?.() === 0;
     const { uid, gid } = await stat(this.path);
     const owner = isRoot && uid !== 0 ? { uid, gid } : undefined;
-    const made = await mkdir(this.#files, { recursive: true, mode: 0o700 });
-    if (made === undefined) return owner;
+    if (!(await makeFolder(this.#files, 0o700))) return owner;
     if (owner !== undefined) await chown(this.#files, owner.uid, owner.gid);
     await syncFolder(dirname(this.#files));
     return owner;

@@ -52,7 +52,7 @@ export interface PrivateServerOptions {
  *   is installed, or it does not start; the signal's reason when that is aborted
  */
 export async function startPrivateServer(options: PrivateServerOptions): Promise<PrivateServer> {
-  const dataDir = makeDataFolder(options.dataDir);
+  const dataDir = await makeDataFolder(options.dataDir);
   const unlock = await takeLock(dataDir);
   try {
     const server = await start(dataDir, options);

@@ -94,24 +94,6 @@ export function toStoaError(error: unknown): unknown {
   });
 }
 
-/** Why connecting failed because of TLS, for the operator; undefined when TLS is not the reason. */
-export function tlsFailure(error: unknown): string | undefined {
-  const { code, message } = ((error as Error).cause ?? error) as DriverError;
-  if (code === "HANDSHAKE_NO_SSL_SUPPORT") return "it offers no TLS";
-  return code === "HANDSHAKE_SSL_ERROR" ? `TLS failed: ${message}` : undefined;
-}
-
-/** Describes a failure in a few words that may be published. Errors of the driver name accounts and hosts. */
-export function explainFailure(error: unknown): string {
-  const { errno, code } = (error instanceof StoaError && error.cause ? error.cause : error) as DriverError;
-  if (errno === 1045 || errno === 1044) return "it refuses the account";
-  if (errno === 1142 || errno === 1143) return "the account lacks a right on a table";
-  if (errno === 3118) return "the account is locked";
-  const reason = findServerError(errno)?.reason;
-  if (reason !== undefined) return reason;
-  return error instanceof StoaError ? "it cannot be reached, or not in time" : `error ${errno ?? code ?? "unknown"}`;
-}
-
 function serverErrorOf(error: unknown): ServerError | undefined {
   const { errno, sqlMessage } = error as DriverError;
   return findServerError(errno, sqlMessage);

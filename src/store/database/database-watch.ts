@@ -1,6 +1,6 @@
 import { Ticker } from "../../timing/ticker.ts";
+import { explainFailure } from "./connect-failures.ts";
 import { Database } from "./database.ts";
-import { explainFailure } from "./database-errors.ts";
 import type { DatabaseAddress } from "./pool/socket.ts";
 import type { Queryable } from "./queryable.ts";
 

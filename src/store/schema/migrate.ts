@@ -52,7 +52,12 @@ export async function withLease<Result>(
   work: (renewed: () => Promise<void>) => Promise<Result>,
   log: (line: string) => void = () => {},
 ): Promise<Result> {
-  for (const statement of recordTables) await db.runDdl(signal, statement);
+  for (const statement of recordTables) {
+    await db.runDdl(signal, statement).catch((error) => {
+      signal.throwIfAborted();
+      throw new Error(`The tables of the migrations cannot be created: ${explainDdlError(error)}`, { cause: error });
+    });
+  }
   return holdLease(db, signal, log, work);
 }
 
@@ -64,6 +69,13 @@ export function explainDdlError(error: Error & { errno?: number }): string {
       "this account may not create triggers while the server keeps a binary log (error 1419). As an administrator run" +
       " SET GLOBAL log_bin_trust_function_creators = 1, or name an account that has SUPER in STOA_MIGRATION_DATABASE_URL," +
       " or do without triggers by STOA_LEDGER_TRIGGERS=off."
+    );
+  }
+  // 1044, 1142: rights on the database or a table; 1227: a right of administrators.
+  if ([1044, 1142, 1227].includes(error.errno ?? 0)) {
+    return (
+      `${error.message}. GRANT this account all rights on the database, or name one that has them in` +
+      " STOA_MIGRATION_DATABASE_URL."
     );
   }
   return error.message;

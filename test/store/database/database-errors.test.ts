@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import { StoaError } from "../../../src/errors.ts";
 import {
-  explainFailure,
   isCommitInDoubt,
   isLost,
   isMisplaced,
@@ -77,9 +76,4 @@ it("a connection that is lost or cannot be made is told from an error of the ser
   expect(isLost(Object.assign(new Error("no"), { fatal: true }))).toBe(true);
   expect(isLost(serverError(1062))).toBe(false);
   expect(isLost(new Error("a mistake of ours"))).toBe(false);
-});
-
-it("an account that the server refuses is explained", () => {
-  expect(explainFailure(serverError(1045))).toBe("it refuses the account");
-  expect(explainFailure(serverError(3118))).toBe("the account is locked");
 });

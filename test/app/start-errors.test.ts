@@ -1,0 +1,139 @@
+// What the operator reads when the database or the data folder cannot be used.
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createConnection } from "mysql2/promise";
+import { pino } from "pino";
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import { startApp } from "../../src/app/app.ts";
+import { readConfig } from "../../src/config/config.ts";
+import { operateWith } from "../operator/support.ts";
+import { afterFile } from "../support/after-file.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createLinkedDatabase } from "../support/database-link.ts";
+import { freePort } from "../support/free-port.ts";
+import { urlOf } from "../support/process.ts";
+
+const account = `stoa_${randomBytes(6).toString("hex")}`;
+const password = "hunter2";
+const accounts = { bare: "%", reader: "%", locked: "%", away: "192.0.2.1" };
+const folder = mkdtempSync(join(tmpdir(), "stoa-start-"));
+let db: TestDatabase;
+/** A server that takes connections and says nothing, as one of another kind does. */
+let silentPort: number;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  const { database } = db.config;
+  const admin = await createConnection({ ...inject("server"), multipleStatements: true });
+  for (const [name, host] of Object.entries(accounts))
+    await admin.query(`CREATE USER ${account}_${name}@'${host}' IDENTIFIED BY '${password}'`);
+  await admin.query(`GRANT SELECT ON ${database}.* TO ${account}_reader@'%'`);
+  await admin.query(`ALTER USER ${account}_locked@'%' ACCOUNT LOCK`);
+  afterFile(async () => {
+    for (const [name, host] of Object.entries(accounts)) await admin.query(`DROP USER ${account}_${name}@'${host}'`);
+    await admin.end();
+    rmSync(folder, { recursive: true });
+  });
+  const silent = createServer(() => {}).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  silentPort = (silent.address() as AddressInfo).port;
+  afterFile(() => silent.close());
+});
+
+/** The message with which a service does not start. @param onLine gets each line of its log */
+async function failure(environment: Record<string, string>, onLine = (_: string) => {}): Promise<string> {
+  const base = { STOA_PORT: "0", STOA_METRICS_PORT: "none", STOA_DATABASE_WAIT_SECONDS: "0", STOA_DATA_DIR: folder };
+  const log = pino({}, { write: onLine });
+  try {
+    const app = await startApp(readConfig({ ...base, ...environment }), { log });
+    await app.close();
+    return "it started";
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const named = (name: string, changes = {}) => urlOf({ ...db.config, user: `${account}_${name}`, password, ...changes });
+
+describe.concurrent("a database that cannot be used", () => {
+  it.each<[mistake: string, url: () => string | Promise<string>, line: RegExp]>([
+    [
+      "a wrong port",
+      async () => `mysql://u:${password}@127.0.0.1:${await freePort()}/stoa`,
+      /u@127\.0\.0\.1:\d+\/stoa: nothing listens there\. Correct the host and the port/,
+    ],
+    [
+      "an unknown host",
+      () => `mysql://u:${password}@db.invalid/stoa`,
+      /u@db\.invalid:3306\/stoa: its host name (?:is unknown|cannot be looked up now)\./,
+    ],
+    [
+      "a server of another kind",
+      () => `mysql://u:${password}@127.0.0.1:${silentPort}/stoa`,
+      /: no MySQL or MariaDB server answers there\. .*firewall/,
+    ],
+    [
+      "a missing socket",
+      () => `mysql://u:${password}@localhost/stoa?socket=/nonexistent/db.sock`,
+      /u@\/nonexistent\/db\.sock\/stoa: there is no such socket\. /,
+    ],
+    [
+      "a wrong password",
+      () => named("bare", { password: `${password}x` }),
+      /: it refuses the account\. Correct the user and the password, which is percent-encoded/,
+    ],
+    ["a host that is not allowed", () => named("away"), /: it refuses (?:the account|this host)\. .*'user'@'%'/],
+    [
+      "a locked account",
+      () => named("locked"),
+      /: (?:the account is locked\. Run ALTER USER|it refuses the account\.)/,
+    ],
+    ["an account without rights", () => named("bare"), /: the account may not use this database\. GRANT/],
+    [
+      "a missing database",
+      () => urlOf({ ...db.config, database: "stoa_missing" }),
+      /\/stoa_missing: it has no database of this name\. .*CREATE DATABASE/,
+    ],
+    [
+      "an account without the right to create tables",
+      () => named("reader"),
+      /CREATE command denied .* GRANT this account all rights .*STOA_MIGRATION_DATABASE_URL/,
+    ],
+  ])("is explained in one line: %s", async (mistake, url, line) => {
+    const address = await url();
+    const message = await failure({ STOA_DATABASE_URL: address });
+    expect(message).toMatch(line);
+    if (!mistake.includes("create tables")) expect(message).toMatch(/^STOA_DATABASE_URL names [^\n]+\.$/);
+    expect(message).not.toContain(password);
+  });
+
+  it("is explained by the commands of operators too, and as the account of migrations", async () => {
+    const STOA_DATABASE_URL = named("bare", { password: "x" });
+    const { status, notes } = await operateWith({ STOA_DATABASE_URL }, ["fsck"]);
+    expect(status).toBe(3);
+    expect(notes).toEqual([expect.stringMatching(/^stoa fsck: STOA_DATABASE_URL names .*: it refuses the account\. /)]);
+    expect(await failure({ STOA_DATABASE_URL: urlOf(db.config), STOA_MIGRATION_DATABASE_URL: named("bare") })).toMatch(
+      /^STOA_MIGRATION_DATABASE_URL names .*: the account may not use this database\. /,
+    );
+  });
+
+  it("is waited for by a start, as long as the setting says", async () => {
+    const linked = await createLinkedDatabase();
+    await linked.cut();
+    const environment = { STOA_DATABASE_URL: urlOf(linked.config) };
+    expect(await failure({ ...environment, STOA_DATABASE_WAIT_SECONDS: "1" })).toMatch(
+      /: nothing listens there, also after 1 s\. /,
+    );
+    const waits = Promise.withResolvers<void>();
+    const starting = failure({ ...environment, STOA_DATABASE_WAIT_SECONDS: "3600" }, (line) => {
+      if (line.includes("nothing listens there. The start waits for it.")) waits.resolve();
+    });
+    await waits.promise;
+    await linked.mend();
+    expect(await starting).toBe("it started");
+  });
+});
