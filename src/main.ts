@@ -83,6 +83,11 @@ try {
   graceMs = config.stopDelayMs + config.drainTimeoutMs;
   app = await startApp(config, { log, signal: start.signal, portOpened: () => leaveRoot(config, opened) });
   process.stdout.write(`Stoa answers at ${app.url}\n`);
+  const { port } = config.metrics;
+  if (app.metricsUrl === undefined && port !== undefined)
+    process.stdout.write(
+      `Metrics are off: port ${port.number} is in use. Set STOA_METRICS_PORT to another one, or to none.\n`,
+    );
   if (start.signal.aborted) await app.close({ atOnce: true });
 } catch (error) {
   // An operator who stops the service during its start gets a stop, not a failure.

@@ -1,12 +1,13 @@
 import type { FastifyBaseLogger } from "fastify";
-import { type Logger, pino } from "pino";
+import { type Logger, pino, stdTimeFunctions } from "pino";
 import { type Config, describeConfig } from "../config/config.ts";
 import { readFileLimit, warnOfFileLimit } from "../process/file-limit.ts";
 import { LogOutput } from "../process/log-output.ts";
 
-/** Opens the log: JSON lines on standard output. */
+/** Opens the log: JSON lines on standard output, with times in ISO 8601 and the names of levels. */
 export function openLog({ logLevel }: Pick<Config, "logLevel">): Logger {
-  return pino({ level: logLevel }, new LogOutput(process.stdout.fd));
+  const formatters = { level: (level: string) => ({ level }) };
+  return pino({ level: logLevel, timestamp: stdTimeFunctions.isoTime, formatters }, new LogOutput(process.stdout.fd));
 }
 
 /** Logs the settings, and what the operator should look at in them. */

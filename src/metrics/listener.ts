@@ -46,7 +46,12 @@ export class MetricsListener {
         log.warn({ host, port: port.number }, "metrics are off because their port is in use; set STOA_METRICS_PORT");
         return undefined;
       }
-      throw new Error(`STOA_METRICS_PORT: cannot listen on ${host}, port ${port.number} (${code}).`);
+      const where = `port ${port.number} of ${host}`;
+      if (code === "EADDRINUSE")
+        throw new Error(
+          `${where} is in use by another program; stop it or set STOA_METRICS_PORT to another port or none`,
+        );
+      throw new Error(`${where} cannot be opened (${code}); set STOA_METRICS_HOST and STOA_METRICS_PORT`);
     }
     return new MetricsListener(server, host);
   }

@@ -53,7 +53,8 @@ export class LogOutput {
     const dropped = this.#dropped;
     this.#dropped = 0;
     const msg = "log lines were dropped because nobody read them in time";
-    this.write(`${JSON.stringify({ level: 40, time: Date.now(), pid: process.pid, dropped, msg })}\n`);
+    const time = new Date().toISOString();
+    this.write(`${JSON.stringify({ level: "warn", time, pid: process.pid, dropped, msg })}\n`);
   }
 
   /** @returns how many bytes were written */

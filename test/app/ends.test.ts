@@ -55,7 +55,12 @@ describe("a service", () => {
     socket.destroy();
     const lines = started.output.split("\n").filter((line) => line.includes("boom"));
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      { level: 60, msg: "The process ends: uncaughtException: boom", err: { stack: expect.any(String) } },
+      {
+        level: "fatal",
+        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+        msg: "The process ends: uncaughtException: boom",
+        err: { stack: expect.any(String) },
+      },
     ]);
     expect(processesWith(folder.path)).toEqual([]);
   });

@@ -1,3 +1,4 @@
+import { createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ServiceProcess } from "../support/process.ts";
 import { askRest } from "../support/service.ts";
@@ -29,11 +30,17 @@ it("a service starts on an empty folder, serves, and stops on Ctrl-C together wi
 describe("a service that starts again", () => {
   let again: ServiceProcess;
   let url: string;
+  // Takes the default port of metrics, unless another program has it.
+  const another = createServer().on("error", () => {});
   beforeAll(async () => {
+    await new Promise((resolve) => another.once("listening", resolve).once("error", resolve).listen(9464, "127.0.0.1"));
     again = start({ NODE_OPTIONS: `--import=${tellModules}`, STOA_PROT: "hunter2" });
     url = await again.url();
   });
-  afterAll(() => folder.endAll());
+  afterAll(async () => {
+    another.close();
+    await folder.endAll();
+  });
 
   it("has all its data, and creates, migrates and stops nothing", async () => {
     expect((await askRest(url, "agents/me", { key })).body.agent).toMatchObject({ name: "Ada", posts: 1 });
@@ -43,6 +50,12 @@ describe("a service that starts again", () => {
   it("has named an unknown setting in its log, without its value", () => {
     expect(again.output).toContain("STOA_PROT is not a setting of Stoa and has no effect; did you mean STOA_PORT?");
     expect(again.output).not.toContain("hunter2");
+  });
+
+  it("says in plain words that it has no metrics, because another program has their port", () => {
+    expect(again.output).toContain(
+      "\nMetrics are off: port 9464 is in use. Set STOA_METRICS_PORT to another one, or to none.\n",
+    );
   });
 
   it("refuses a second one on its folder with a clear message", async () => {

@@ -119,7 +119,7 @@ describe("sealing under load", () => {
     const { pid } = server();
     process.kill(pid, "SIGKILL");
     await waitUntil("the next server", () => server().pid !== pid);
-    expect(service.output).toMatch(/"level":50,.*"msg":"the database server ended unexpectedly \(SIGKILL\)/);
+    expect(service.output).toMatch(/"level":"error",.*"msg":"the database server ended unexpectedly \(SIGKILL\)/);
     await load.more();
     stop.resolve();
     await running;

@@ -49,11 +49,12 @@ export class Cluster {
    */
   errors({ mayBeAway }: { mayBeAway: boolean }): string[] {
     return this.#output.split("\n").filter((line) => {
-      if (!line.startsWith("{")) return line !== "" && !/^(Stoa answers at|Stopping: running calls)/.test(line);
+      if (!line.startsWith("{"))
+        return line !== "" && !/^(Stoa answers at|Metrics are off|Stopping: running calls)/.test(line);
       // The last line of a replica that was killed may be cut off.
       if (!line.endsWith("}")) return false;
       const { level, err } = JSON.parse(line);
-      return level >= 50 && !(mayBeAway && err?.code === "unavailable");
+      return ["error", "fatal"].includes(level) && !(mayBeAway && err?.code === "unavailable");
     });
   }
 

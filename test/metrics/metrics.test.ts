@@ -256,7 +256,7 @@ describe("the listener of the metrics", () => {
     const taken = Number(new URL(service.app.metricsUrl as string).port);
     const at = (isDefault: boolean) => ({ ...metrics, port: { number: taken, isDefault } });
     await expect(startLedger({ config: { metrics: at(false) } })).rejects.toThrow(
-      `STOA_METRICS_PORT: cannot listen on 127.0.0.1, port ${taken} (EADDRINUSE).`,
+      `port ${taken} of 127.0.0.1 is in use by another program; stop it or set STOA_METRICS_PORT to another port or none`,
     );
     const other = await startLedger({ config: { metrics: at(true) } });
     expect(other.app.metricsUrl).toBeUndefined();
