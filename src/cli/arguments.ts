@@ -18,6 +18,9 @@ export type Command =
   | { command: "verify"; options: VerifyArguments }
   | { command: "moderate"; args: string[] };
 
+/** The names of the commands. */
+export const commandNames = ["verify", "moderate"];
+
 export const help = `Usage: stoa COMMAND …
 
 stoa verify   verify the ledger of a Stoa by its address; see stoa verify --help
@@ -54,7 +57,7 @@ export function parseCommand(args: string[]): Command {
   // It parses its own arguments, with modules that stoa verify does not need.
   if (name === "moderate") return { command: "moderate", args: rest };
   if (name !== "verify")
-    throw new UsageError(`there is no command ${JSON.stringify(name)}; the commands are verify and moderate`);
+    throw new UsageError(`there is no command ${JSON.stringify(name)}; the commands are ${commandNames.join(" and ")}`);
   const { values, positionals } = parse(rest);
   if (values.help) return { command: "help", text: verifyHelp };
   const [url, ...more] = positionals;

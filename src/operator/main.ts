@@ -1,5 +1,6 @@
 // npm run stoa -- COMMAND …: the commands of an operator, with the settings of the service, and those of the packed
 // client.
+import { commandNames } from "../cli/arguments.ts";
 import { operatorCommands } from "./commands.ts";
 import { listCommands, runOperatorCommand } from "./run.ts";
 
@@ -20,6 +21,10 @@ if (command !== undefined) {
 } else if (name === undefined || ["help", "--help", "-h"].includes(name)) {
   process[name === undefined ? "stderr" : "stdout"].write(listCommands(operatorCommands));
   process.exitCode = name === undefined ? 2 : 0;
-} else {
+} else if (commandNames.includes(name)) {
   await import("../cli/main.ts");
+} else {
+  const names = [...operatorCommands.map((each) => each.name), ...commandNames].join(", ");
+  process.stderr.write(`stoa: there is no command ${JSON.stringify(name)}; the commands are ${names}\n`);
+  process.exitCode = 2;
 }

@@ -1,8 +1,11 @@
+import { spawnSync } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { verifyHelp } from "../../src/cli/arguments.ts";
 import { answerStream, shownChain, startFake } from "../client/fake-stoa.ts";
+import { nodeEnvironment } from "../support/node-environment.ts";
 import { runStoa, scratchFolder } from "./stoa.ts";
 
 describe("stoa verify exits with 3 and gives no verdict", () => {
@@ -111,5 +114,17 @@ describe("the command line", () => {
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
     expect(stderr).toContain(reason);
     expect(stderr).toMatch(/^stoa: .*; see stoa verify --help\n$/);
+  });
+
+  it("names all commands of the checkout there", () => {
+    const program = fileURLToPath(new URL("../../src/operator/main.ts", import.meta.url));
+    const { status, stderr } = spawnSync(process.execPath, [program, "foo"], {
+      encoding: "utf8",
+      env: nodeEnvironment,
+    });
+    expect(status).toBe(2);
+    expect(stderr).toContain(
+      'stoa: there is no command "foo"; the commands are backup, restore, fsck, recover, seal, verify, moderate\n',
+    );
   });
 });

@@ -35,7 +35,7 @@ const settled = (text: string) =>
     .replace(/\b\d{4}-\d\d-\d\d \d\d:\d\d\b/g, "DATE TIME")
     .replace(/\d+ KiB/g, "N KiB")
     .replace(/\d{4}-\d\d-\d\d\.sql/g, "DATE.sql")
-    .replace(/schema \w+, from \S+ [\d.]+/g, "schema NAME, from ENGINE")
+    .replace(/(schema \w+), from \S+ [\d.]+/g, "$1, from ENGINE")
     .trim();
 
 describe("the commands of docs/operating.md and docs/moderation.md", () => {

@@ -19,6 +19,7 @@ function tableOf(head: string): string[] {
 
 it("docs/api.md has the guide's table of error codes", () => {
   expect(tableOf("| status | code |").join("\n")).toBe(errorTable());
+  expect(errorTable()).toMatch(/^\| 431 \| `bad_input` \|/m);
 });
 
 it("docs/api.md has the guide's table of rate limits with the default quotas, and which replicas count together", () => {

@@ -56,16 +56,26 @@ function shorten(template: string): string {
   return template.startsWith(`${apiPrefix}/`) ? template.slice(apiPrefix.length) : sitePlaceholder + template;
 }
 
-/** A table of all error codes. */
+/** What is refused before it is a request, with another status than its code has elsewhere. */
+const ofConnections = [
+  ["408", "`bad_input`", "The request did not arrive in time.", "Repeat the call, and send it faster."],
+  [
+    "431",
+    "`bad_input`",
+    "The head of the request exceeds 16 KiB or 128 fields.",
+    "Send shorter or fewer header fields.",
+  ],
+];
+
+/** A table of all error codes, by status. */
 export function errorTable(): string {
   const codes = Object.keys(errorStatus) as ErrorCode[];
-  return table(
-    ["status", "code", "meaning", "what to do"],
-    codes.map((code) => {
-      const { meaning, remedy } = errorTexts[code];
-      return [String(errorStatus[code]), `\`${code}\``, meaning, remedy];
-    }),
-  );
+  const rows = codes.map((code) => {
+    const { meaning, remedy } = errorTexts[code];
+    return [String(errorStatus[code]), `\`${code}\``, meaning, remedy];
+  });
+  const sorted = [...rows, ...ofConnections].sort(([a], [b]) => Number(a) - Number(b));
+  return table(["status", "code", "meaning", "what to do"], sorted);
 }
 
 function firstSentence(text: string): string {

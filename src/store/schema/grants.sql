@@ -1,6 +1,8 @@
 -- Two accounts for Stoa: one that migrates, and one that serves, which can read and append receipts and nothing else.
 -- As an administrator, once the database stoa exists:
 CREATE USER 'stoa_migration'@'%' IDENTIFIED BY 'choose-a-password';
+-- Stock MySQL keeps a binary log, and then lets this account create no triggers (error 1419). There, also run this:
+-- SET PERSIST log_bin_trust_function_creators = 1;
 GRANT CREATE, ALTER, DROP, INDEX, REFERENCES, TRIGGER, SELECT, INSERT, UPDATE, DELETE ON stoa.* TO 'stoa_migration'@'%';
 CREATE USER 'stoa_serving'@'%' IDENTIFIED BY 'choose-another';
 GRANT SELECT ON stoa.* TO 'stoa_serving'@'%';
