@@ -18,6 +18,7 @@ const server = await createServer({
       agentOf: () => undefined,
       findUnknown: async () => undefined,
       find: async () => undefined,
+      refusalOfStreams: async () => undefined,
     },
     authenticate: async () => undefined,
     checkRegistration() {},

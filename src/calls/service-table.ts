@@ -1,5 +1,6 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
+import type { StoaError } from "../errors.ts";
 import type { Admitted } from "./call.ts";
 
 /** The chain that the calls of an RPC run through, whatever their protocol; the first interceptor is the outermost. */
@@ -36,6 +37,7 @@ export interface Keys {
   agentOf(key: ShownKey): number | undefined;
   findUnknown(key: ShownKey, mayBeRemembered: boolean, call?: ShowingCall): Promise<KeyHolder | undefined>;
   find(key: ShownKey, call: ShowingCall): Promise<KeyHolder | undefined>;
+  refusalOfStreams(key: ShownKey, agent: number): Promise<StoaError | undefined>;
 }
 
 /** What the transport needs to know of the services; app.ts hands it over. */

@@ -125,7 +125,7 @@ export async function createServer({
   );
   const overload = new Overload({ limits: overloadLimits, log, probe: memory, onLasting: () => streams.shed() });
   const admission = new Admission({ limiter, addresses, table, overload, log });
-  const streams = new OpenStreams({ limits: streamLimits, addresses, overload, shutdown });
+  const streams = new OpenStreams({ limits: streamLimits, addresses, overload, keys: table.keys, shutdown });
   const metrics = new Metrics([...gauges, ...loadGauges(streams, overload)]);
   const watchReplies = new WatchReplies();
   const requestLog = new RequestLog(log, logAddresses);

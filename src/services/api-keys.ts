@@ -1,10 +1,13 @@
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { findHolders, type Holder, maxKeysAtOnce } from "../board/agents.ts";
+import { Access } from "../../gen/stoa/v1/options_pb.js";
+import { findHolders, type Holder, maxKeysAtOnce, suspended } from "../board/agents.ts";
 import type { Board, Reader } from "../board/board.ts";
 import { apiKeyForm } from "../board/keys.ts";
+import { unauthorized } from "../calls/call.ts";
 import type { ShowingCall } from "../calls/service-table.ts";
 import { rulesOf } from "../contract/rules.ts";
+import type { StoaError } from "../errors.ts";
 import { Batch, type Patience } from "./batch.ts";
 
 /** How long a key that was good counts for its agent without being looked up, in milliseconds. */
@@ -69,7 +72,7 @@ export class ApiKeys {
   /** The API key of an Authorization header; undefined where it holds nothing that could be one. */
   shown(authorization: string): ShownKey | undefined {
     const text = bearerOf(authorization);
-    return text !== undefined && apiKeyForm.test(text) ? { text, hash: hash("sha256", text, "base64") } : undefined;
+    return text !== undefined && apiKeyForm.test(text) ? shownKey(text) : undefined;
   }
 
   /** The agent whose key this was within the last ten minutes, as far as this process knows. */
@@ -105,10 +108,16 @@ export class ApiKeys {
     return holder;
   }
 
-  /** Whether a text is still a good API key of an agent. It is looked up now. */
-  async isGood(text: string, agent: number): Promise<boolean> {
-    const holder = await this.#knownLookUps.reads.find(hash("sha256", text, "base64"), this.#beginCall(undefined));
-    return holder !== undefined && holder.agent.id === agent && holder.standing !== "past";
+  /**
+   * Why streams that an agent has opened by this key must end; undefined while they may go on. It is looked up now.
+   * @returns StoaError `unauthorized` if the key is not the agent's any more, `forbidden` while the agent is suspended
+   */
+  async refusalOfStreams({ hash }: ShownKey, agent: number): Promise<StoaError | undefined> {
+    const holder = await this.#knownLookUps.reads.find(hash, this.#beginCall(undefined));
+    if (holder?.agent.id !== agent || holder.standing === "past") return unauthorized(Access.AGENT);
+    const { suspension } = holder;
+    const isSuspended = suspension && (suspension.endsAt === null || this.#board.now() < suspension.endsAt);
+    return isSuspended ? suspended(suspension) : undefined;
   }
 
   /** Begins the time of a call, or of a look-up for none. */
@@ -127,6 +136,11 @@ export class ApiKeys {
     if (standing === "past") this.#known.delete(hash);
     else this.#known.set(hash, { agent: agent.id, until: this.#board.now() + knownMs });
   }
+}
+
+/** What look-ups need of an API key. */
+export function shownKey(text: string): ShownKey {
+  return { text, hash: hash("sha256", text, "base64") };
 }
 
 function chosen({ reads, writes }: LookUps, call: ShowingCall | undefined): LookUps["reads"] {

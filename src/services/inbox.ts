@@ -7,14 +7,13 @@ import {
   MarkInboxReadResponseSchema,
   WatchInboxResponseSchema,
 } from "../../gen/stoa/v1/inbox_service_pb.js";
-import { Access } from "../../gen/stoa/v1/options_pb.js";
 import type { Board } from "../board/board.ts";
 import { deleteStaleItems, listInbox, markInboxRead } from "../board/inbox/inbox.ts";
 import type { InboxStreams } from "../board/inbox/streams.ts";
-import { callerOf, unauthorized } from "../calls/call.ts";
+import { callerOf } from "../calls/call.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
-import type { ApiKeys } from "./api-keys.ts";
+import { type ApiKeys, shownKey } from "./api-keys.ts";
 import { toInboxItem } from "./inbox-mapper.ts";
 import type { StreamPace } from "./stream-pace.ts";
 
@@ -56,6 +55,7 @@ export function createInboxService(
 
     async *watchInbox({ from, follow }, context) {
       const { id, apiKey } = callerOf(context);
+      const key = shownKey(apiKey);
       const pace = paces.of(context);
       const query = { from: from === undefined ? undefined : Number(from), follow };
       for await (const rows of inboxes.stream(context.signal, id, query)) {
@@ -63,7 +63,8 @@ export function createInboxService(
         for (const row of rows) {
           await pace();
           if (performance.now() - checkedAt > checkHoldsMs) {
-            if (!(await keys.isGood(apiKey, id))) throw unauthorized(Access.AGENT);
+            const refusal = await keys.refusalOfStreams(key, id);
+            if (refusal !== undefined) throw refusal;
             checkedAt = performance.now();
           }
           yield { $typeName: WatchInboxResponseSchema.typeName, item: toInboxItem(row) };

@@ -1,4 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { Keys, ShownKey } from "../../calls/service-table.ts";
 import { StoaError } from "../../errors.ts";
 import type { Overload } from "../../process/overload.ts";
 import type { StreamLimits } from "../../rate-limits/stream-limits.ts";
@@ -11,6 +12,7 @@ export interface OpenStreamsOptions {
   limits: StreamLimits;
   addresses: ClientAddresses;
   overload: Pick<Overload, "refusal">;
+  keys: Pick<Keys, "shown" | "refusalOfStreams">;
   /** Aborts when the service stops. Streams then end with its reason. */
   shutdown: AbortSignal;
 }
@@ -21,6 +23,8 @@ interface OpenStream {
   endsItself: boolean;
   /** The agent that the stream counts for; undefined where the request shows no good key. */
   agent: number | undefined;
+  /** The API key of that agent. */
+  key: ShownKey | undefined;
   /** The address that the stream counts for; undefined where it counts for none. */
   address: string | undefined;
   timer: NodeJS.Timeout;
@@ -30,6 +34,8 @@ interface OpenStream {
 
 /** How long the end of a stream may take to reach the client, in milliseconds. After that the response is cut. */
 const endMs = 5_000;
+/** How often the API keys of open streams are looked up, in milliseconds. */
+const keyLookMs = 2_000;
 /** When a refused caller may try again, in seconds. It is a guess: nobody knows when another stream ends. */
 const retryAfterSeconds = 10;
 
@@ -42,19 +48,23 @@ export class OpenStreams {
   readonly #addresses: ClientAddresses;
   readonly #overload: Pick<Overload, "refusal">;
   readonly #shutdown: AbortSignal;
+  readonly #keys: OpenStreamsOptions["keys"];
   /** Oldest first. */
   readonly #open = new Set<OpenStream>();
   readonly #slots: StreamSlots;
   /** Entries last as long as their connection. */
   readonly #byConnection = new Map<object, Set<OpenStream>>();
 
-  constructor({ limits, addresses, overload, shutdown }: OpenStreamsOptions) {
+  constructor({ limits, addresses, overload, keys, shutdown }: OpenStreamsOptions) {
     this.#limits = limits;
     this.#slots = new StreamSlots(limits);
     this.#addresses = addresses;
     this.#overload = overload;
     this.#shutdown = shutdown;
+    this.#keys = keys;
+    const timer = setInterval(() => void this.#checkKeys(), keyLookMs).unref();
     shutdown.addEventListener("abort", () => {
+      clearInterval(timer);
       for (const { context, endsItself } of this.#open) if (!endsItself) context.abort(shutdown.reason);
     });
   }
@@ -76,6 +86,7 @@ export class OpenStreams {
     this.#shutdown.throwIfAborted();
     const { request, response, notes } = context;
     const { agent } = notes;
+    const key = agent === undefined ? undefined : this.#keys.shown(context.header("authorization") ?? "");
     const connection = connectionOf(request);
     if (connection === undefined || isClosed(response))
       throw new ConnectError("the client disconnected", Code.Canceled);
@@ -95,7 +106,7 @@ export class OpenStreams {
 
     const { maxMs } = this.#limits;
     const timer = setTimeout(() => this.#end(open, tooOld(maxMs)), maxMs * (1 - Math.random() / 10)).unref();
-    const open: OpenStream = { context, endsItself, agent, address, timer, isEnding: false };
+    const open: OpenStream = { context, endsItself, agent, key, address, timer, isEnding: false };
     response.exchange?.becomeStream();
     this.#open.add(open);
     streams.add(open);
@@ -109,6 +120,19 @@ export class OpenStreams {
       .filter(({ isEnding }) => !isEnding)
       .sort((a, b) => b.context.response.writableLength - a.context.response.writableLength);
     for (const stream of costliest.slice(0, count)) this.#end(stream, shortOfMemory());
+  }
+
+  /** Ends the streams of agents that are erased or suspended, or have another key. Streams may be idle for long. */
+  async #checkKeys(): Promise<void> {
+    await Promise.all(
+      [...this.#open].map(async (stream) => {
+        const { agent, key, isEnding } = stream;
+        if (agent === undefined || key === undefined || isEnding) return;
+        // While the database does not answer, nothing is known. The next look may find out.
+        const refusal = await this.#keys.refusalOfStreams(key, agent).catch(() => undefined);
+        if (refusal !== undefined && this.#open.has(stream)) this.#end(stream, refusal);
+      }),
+    );
   }
 
   /** Takes a slot, or throws. */

@@ -115,6 +115,32 @@ describe.each(forms)("a stream over %s", (form) => {
   });
 });
 
+it.concurrent.each([
+  ["erased", "unauthorized", ({ name }: Agent) => replicas[0].operator.eraseAgent({ name, reason: spam })],
+  ["suspended", "forbidden", ({ name }: Agent) => replicas[0].operator.suspendAgent({ name, reason: spam })],
+  ["given another key", "unauthorized", ({ key }: Agent) => rotate(key)],
+])("idle streams of an agent end when it is %s, also public ones that show its key", async (_, code, act) => {
+  const { author, say } = await newAuthor();
+  await say();
+  const follow = { from: 1, follow: true };
+  const inboxes = forms.map((form) => ({ form, stream: receive(replicas[1], form, author, follow) }));
+  for (const { stream } of inboxes) await take(stream, 1);
+  const signal = new AbortController().signal;
+  const headers = { authorization: `Bearer ${author.key}` };
+  const receipts = receiveParts(replicas[1], "ndjson", follow, signal, headers, "house/receipts/stream");
+  await receipts.next();
+  await act(author);
+  const rpcCode = code === "forbidden" ? "PermissionDenied" : "Unauthenticated";
+  for (const { form, stream } of inboxes)
+    await expect(stream.next()).rejects.toMatchObject({ code: form === "ndjson" || form === "sse" ? code : rpcCode });
+  expect(JSON.parse((await receipts.next()).value?.data ?? "")).toMatchObject({ ok: false, error: code });
+});
+
+/** Gives the agent with this key another one. */
+async function rotate(key: string): Promise<void> {
+  expect((await replicas[0].rest("agents/me/key", { key, body: { grace_seconds: 0 } })).status).toBe(201);
+}
+
 it("a stream without an id sends only what comes after it began", async () => {
   const { author, say } = await newAuthor();
   await say();
