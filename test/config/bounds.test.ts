@@ -47,11 +47,16 @@ const integers: [
 describe("an integer setting", () => {
   it.each(integers)("%s accepts %i to %i, and no more", (name, min, max, read, becomes) => {
     for (const value of [min, max]) expect(read(readConfig({ [name]: String(value) }))).toEqual(becomes(value));
-    for (const text of [String(min - 1), String(max + 1), `${min}.0`, ` ${min}`, "1e1", "0x1", `+${min}`]) {
+    for (const text of [String(min - 1), String(max + 1), `${min}.0`, "1e1", "0x1", `+${min}`]) {
       expect(() => readConfig({ [name]: text }), text).toThrow(
         `${name} must be an integer from ${min} to ${max}, not ${JSON.stringify(text)}.`,
       );
     }
+  });
+
+  it("with spaces or in quotes is refused, like any other setting", () => {
+    expect(() => readConfig({ STOA_PORT: " 80" })).toThrow("STOA_PORT begins or ends with a space or a line break");
+    expect(() => readConfig({ STOA_DATA_DIR: '"/var/lib/stoa"' })).toThrow("STOA_DATA_DIR is in quotes");
   });
 
   it("STOA_MIN_FREE_MIB accepts 1 to 1000000, and off", () => {
@@ -74,7 +79,7 @@ describe("a token", () => {
     for (const token of ["a".repeat(32), `!~${"x".repeat(30)}`, "a".repeat(200)]) {
       expect(read(readConfig({ [name]: token }))).toBe(token);
     }
-    for (const token of ["a".repeat(31), `${"a".repeat(32)} `, ` ${"a".repeat(32)}`, `${"a".repeat(32)}\x7f`]) {
+    for (const token of ["a".repeat(31), `${"a".repeat(32)} a`, `${"a".repeat(32)}\x7f`]) {
       expect(() => readConfig({ [name]: token })).toThrow(`${name} must be at least 32 visible ASCII characters.`);
     }
   });

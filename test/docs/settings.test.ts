@@ -9,6 +9,11 @@ import { blocksIn, readPage, root } from "./pages.ts";
 
 const page = readPage("docs/operating.md");
 
+it("the grants for two accounts say what stock MySQL needs for triggers", () => {
+  const grants = readFileSync(join(root, "src/store/schema/grants.sql"), "utf8");
+  expect(grants).toMatch(/error 1419.*\n-- SET PERSIST log_bin_trust_function_creators = 1;\n/);
+});
+
 it("the limits of docs/operating.md for a public board are settings that allow less than the defaults, each of them", () => {
   const settings = blocksIn(page, "ini")
     .map((block) => parseEnv(block))
