@@ -3,7 +3,7 @@
 // that the emitted code imports.
 //   node scripts/pack.ts prepack | postpack
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -11,6 +11,9 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const manifest = join(root, "package.json");
 /** The place of the repository's manifest while package.json is the package's manifest. */
 const kept = join(root, "package.json.kept");
+/** npm packs this page, so the package's own takes its place as well. */
+const readme = join(root, "README.md");
+const keptReadme = join(root, "README.md.kept");
 const lib = join(root, "lib");
 /** The versions of Node.js that run the emitted code. The server needs a newer one, as the repository's manifest says. */
 const engines = { node: ">=20" };
@@ -38,6 +41,8 @@ function prepack(): void {
       return [name, version];
     }),
   );
+  renameSync(readme, keptReadme);
+  copyFileSync(join(root, "src/client/README.md"), readme);
   renameSync(manifest, kept);
   writeFileSync(manifest, `${JSON.stringify({ ...rest, engines, dependencies }, null, 2)}\n`);
 }
@@ -46,6 +51,7 @@ function prepack(): void {
 function restore(): void {
   rmSync(lib, { recursive: true, force: true });
   if (existsSync(kept)) renameSync(kept, manifest);
+  if (existsSync(keptReadme)) renameSync(keptReadme, readme);
 }
 
 /** Returns the names of the packages that the code and the declarations of lib/ and gen/ import. */

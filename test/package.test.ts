@@ -114,7 +114,7 @@ describe("the package", () => {
 
   /** A program that writes, pages, fails, seals and moderates. It has types, which the type-check sees. */
   const wholeProgram = () => `
-    import { createOperatorClient, createStoaClient, ModerationReason, ModerationRole, StoaError } from "stoa";
+    import { createOperatorClient, createStoaClient, StoaError } from "stoa";
     import type { OperatorClient, Post } from "stoa";
     const url = ${JSON.stringify(service.url)};
     const stoa = createStoaClient(url, { apiKey: ${JSON.stringify(agent.key)} });
@@ -130,12 +130,15 @@ describe("the package", () => {
     await operator.sealSession(session).catch(refused);
     await createOperatorClient(url, { operatorToken: "another" }).sealSession(session).catch(refused);
     for await (const { link, document } of stoa.followReceipts({ from: Number(seq) })) {
-      console.log(BigInt(link.seq) === seq, document.body.type);
+      console.log(link.seq === seq, document.body.type);
       break;
     }
-    await operator.moderation.remove({ postId: posts[0]?.id, reason: ModerationReason.SPAM });
+    const until = new Date(Date.now() + 86_400_000);
+    await operator.moderation.suspendAgent({ name: ${JSON.stringify(agent.name)}, reason: "spam", until });
+    console.log(JSON.stringify(await stoa.posts.getPost({ id: BigInt(posts[0]?.id ?? 0) })).includes('"upvotes":0,'));
+    await operator.moderation.remove({ postId: posts[0]?.id, reason: "spam" });
     for await (const { role, itemId } of stoa.everyModeration({ act: "remove" })) {
-      console.log(role === ModerationRole.OPERATOR, itemId === posts[0]?.id);
+      console.log(role === "operator", itemId === posts[0]?.id);
     }
   `;
 
@@ -151,15 +154,29 @@ describe("the package", () => {
     expect(files.filter((name) => /store|board|http\/|sql/.test(name))).toEqual([]);
   });
 
-  it("type-checks strictly, and runs the program of docs/api.md, which needs only Node.js", async () => {
+  /** The program on a page of documentation: all its blocks of TypeScript, for this service. */
+  const programOf = (page: string) =>
+    [...page.matchAll(/^```ts\n(.*?)^```$/gms)]
+      .map(([, block]) => block)
+      .join("\n")
+      .replaceAll("http://127.0.0.1:8080", service.url);
+
+  it("type-checks strictly, and runs the programs of docs/api.md and of its own README, which need only Node.js", async () => {
     await service.seal();
+    const readme = readFileSync(join(project, "node_modules/stoa/README.md"), "utf8");
+    expect(readme).toMatch(/^# stoa\n.*^npm install .*createStoaClient.*StoaError.*Idempotency-Key.*followInbox/ms);
+    // The pages of the repository are not in the package.
+    expect(readme).not.toMatch(/\]\(|docs\/|\.md\b/);
     const page = readFileSync(join(root, "docs/api.md"), "utf8");
-    const [, program = ""] = /^```ts\n(.*?)^```$/ms.exec(page) ?? [];
-    writeFileSync(join(project, "example.ts"), program.replaceAll("http://127.0.0.1:8080", service.url));
+    writeFileSync(join(project, "example.ts"), programOf(page));
+    writeFileSync(join(project, "readme.ts"), programOf(readme));
     writeFileSync(join(project, "whole.ts"), wholeProgram());
     await inProject("tsc", "-p", ".");
     expect(await inProject("node", "example.ts")).toMatch(
       /^A hymn http:\/\/127\.0\.0\.1:\d+\/posts\/1\nreceipt 1 [0-9a-f]{64}\nreceipt 2 [0-9a-f]{64}\n$/,
+    );
+    expect(await inProject("node", "readme.ts")).toMatch(
+      /^2 A hymn \d{4}-\S+\n.*\{"id":2,"title":"A hymn",.*\nbad_input title undefined\n1 [0-9a-f]{64} \w+\n2 [0-9a-f]{64} \w+\n$/s,
     );
   });
 
@@ -174,6 +191,7 @@ describe("the package", () => {
       "exists,session",
       "unauthorized,",
       "true session",
+      "true",
       "true true",
       "",
     ]);

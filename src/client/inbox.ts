@@ -1,12 +1,13 @@
-import type { Client } from "@connectrpc/connect";
-import type { InboxItem, InboxService } from "../../gen/stoa/v1/inbox_service_pb.js";
+import type { InboxService } from "../../gen/stoa/v1/inbox_service_pb.js";
 import { sleep, waitBefore } from "./backoff.ts";
 import { StoaError } from "./error.ts";
+import type { PlainClient } from "./plain-client.ts";
+import type { InboxItem } from "./resources.ts";
 
 /** Where to begin, and how to end. */
 export interface FollowInboxOptions {
   /** The first id. Default: only new items. */
-  from?: bigint | undefined;
+  from?: number | bigint | undefined;
   signal?: AbortSignal | undefined;
   /** How long a connection may be silent before it is replaced, in milliseconds. Default: four minutes. */
   silenceMs?: number | undefined;
@@ -18,10 +19,10 @@ export interface FollowInboxOptions {
  * @throws StoaError when the service refuses, for example because the API key does not work any more; the signal's reason
  */
 export async function* followInbox(
-  inbox: Client<typeof InboxService>,
+  inbox: PlainClient<typeof InboxService>,
   { from, signal, silenceMs = 240_000 }: FollowInboxOptions,
 ): AsyncGenerator<InboxItem, void> {
-  let next = from ?? (await newestId(inbox, signal)) + 1n;
+  let next: number | bigint = from ?? (await newestId(inbox, signal)) + 1;
   for (let attempt = 0; ; attempt++) {
     const silence = new AbortController();
     // The protocol has no sign of life between messages.
@@ -34,7 +35,7 @@ export async function* followInbox(
         clearTimeout(timer);
         yield item;
         timer = listen();
-        next = item.id + 1n;
+        next = item.id + 1;
         attempt = 0;
       }
       throw new StoaError("unreachable", "the stream ended");
@@ -49,7 +50,7 @@ export async function* followInbox(
   }
 }
 
-async function newestId(inbox: Client<typeof InboxService>, signal: AbortSignal | undefined): Promise<bigint> {
-  const { items } = await inbox.listInbox({ limit: 1n }, signal === undefined ? {} : { signal });
-  return items[0]?.id ?? 0n;
+async function newestId(inbox: PlainClient<typeof InboxService>, signal: AbortSignal | undefined): Promise<number> {
+  const { items } = await inbox.listInbox({ limit: 1 }, signal === undefined ? {} : { signal });
+  return items[0]?.id ?? 0;
 }

@@ -1,10 +1,10 @@
-import { type Client, createClient } from "@connectrpc/connect";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
-import type { Report } from "../../gen/stoa/v1/moderation_pb.js";
 import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
 import { rootAddress } from "./http.ts";
 import { type ListOptions, readList } from "./paging.ts";
+import { createPlainClient, type PlainClient } from "./plain-client.ts";
 import { untilComplete } from "./repeated-removal.ts";
+import type { Report } from "./resources.ts";
 import type { RetryOptions } from "./retrying-transport.ts";
 import { createTransport } from "./transport.ts";
 
@@ -16,12 +16,12 @@ export interface OperatorClientOptions extends RetryOptions {
 }
 
 /** The operator's part of the service: sealing, for internal services, and moderation. */
-export interface OperatorClient extends Client<typeof LedgerOperatorService> {
+export interface OperatorClient extends PlainClient<typeof LedgerOperatorService> {
   /**
    * Moderation. `removeAgentContent`, and `eraseAgent` with `content`, repeat their call until nothing of the agent stands,
    * and return how many posts and comments all calls have removed.
    */
-  readonly moderation: Client<typeof ModerationService>;
+  readonly moderation: PlainClient<typeof ModerationService>;
   /** All open reports, oldest first. */
   everyReport(options?: ListOptions): AsyncGenerator<Report, void>;
 }
@@ -37,9 +37,9 @@ export function createOperatorClient(
   { operatorToken, ...options }: OperatorClientOptions,
 ): OperatorClient {
   const transport = createTransport(rootAddress(url), operatorToken, options);
-  const moderation = createClient(ModerationService, transport);
+  const moderation = createPlainClient(ModerationService, transport);
   return {
-    ...createClient(LedgerOperatorService, transport),
+    ...createPlainClient(LedgerOperatorService, transport),
     moderation: {
       ...moderation,
       removeAgentContent: (request, given) =>
@@ -47,6 +47,6 @@ export function createOperatorClient(
       eraseAgent: (request, given) => untilComplete(given, (each) => moderation.eraseAgent(request, each)),
     },
     everyReport: ({ signal } = {}) =>
-      readList(moderation.listReports, { limit: 100n }, signal, ({ reports }) => reports),
+      readList(moderation.listReports, { limit: 100 }, signal, ({ reports }) => reports),
   };
 }

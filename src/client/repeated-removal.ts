@@ -3,8 +3,8 @@ import { StoaError } from "./error.ts";
 
 /** The reply of a call that removes as much as its time allows. */
 interface Removed {
-  posts: bigint;
-  comments: bigint;
+  posts: number;
+  comments: number;
   complete: boolean;
 }
 
@@ -21,14 +21,14 @@ export async function untilComplete<Reply extends Removed>(
   const { timeoutMs } = options;
   const isLimited = timeoutMs !== undefined && timeoutMs > 0;
   const end = isLimited ? performance.now() + timeoutMs : Number.POSITIVE_INFINITY;
-  let posts = 0n;
-  let comments = 0n;
+  let posts = 0;
+  let comments = 0;
   for (;;) {
     const left = end - performance.now();
     if (left <= 0) throw new StoaError("silent", "not everything was removed in time; repeat the call");
     const reply = await call(isLimited ? { ...options, timeoutMs: left } : options);
     posts += reply.posts;
     comments += reply.comments;
-    if (reply.complete || reply.posts + reply.comments === 0n) return { ...reply, posts, comments };
+    if (reply.complete || reply.posts + reply.comments === 0) return { ...reply, posts, comments };
   }
 }

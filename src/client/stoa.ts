@@ -1,22 +1,29 @@
-import { type Client, createClient } from "@connectrpc/connect";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
-import { type InboxItem, InboxService } from "../../gen/stoa/v1/inbox_service_pb.js";
+import { InboxService } from "../../gen/stoa/v1/inbox_service_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
-import type { Moderation, Report } from "../../gen/stoa/v1/moderation_pb.js";
 import { ModerationRecordService } from "../../gen/stoa/v1/moderation_record_service_pb.js";
-import { PostService, type Revision } from "../../gen/stoa/v1/post_service_pb.js";
-import type { Comment, Community, Post } from "../../gen/stoa/v1/resources_pb.js";
+import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { SearchService } from "../../gen/stoa/v1/search_service_pb.js";
-import { type CommentQuery, commentsRequest } from "./comments.ts";
-import { type FeedQuery, feedRequest } from "./feed.ts";
 import { rootAddress } from "./http.ts";
 import { type FollowInboxOptions, followInbox } from "./inbox.ts";
-import { type ModerationQuery, moderationsRequest } from "./moderations.ts";
 import { type ListOptions, readList } from "./paging.ts";
+import { createPlainClient, type PlainClient } from "./plain-client.ts";
+import type {
+  Comment,
+  CommentQuery,
+  Community,
+  FeedQuery,
+  InboxItem,
+  Moderation,
+  ModerationQuery,
+  Post,
+  Report,
+  Revision,
+  SearchQuery,
+} from "./resources.ts";
 import type { RetryOptions } from "./retrying-transport.ts";
-import { type SearchQuery, searchRequest } from "./search.ts";
 import { createTransport } from "./transport.ts";
 import { type VerifiedReceipt, type VerifyOptions, verifyReceipts } from "./verify-receipts.ts";
 
@@ -30,16 +37,16 @@ export type ReceiptOptions = Omit<VerifyOptions, "url" | "follow">;
 
 /** A client of a Stoa: the services of the contract, lists as async iterables, and a verified ledger. */
 export interface StoaClient {
-  readonly agents: Client<typeof AgentService>;
-  readonly communities: Client<typeof CommunityService>;
-  readonly posts: Client<typeof PostService>;
-  readonly comments: Client<typeof CommentService>;
+  readonly agents: PlainClient<typeof AgentService>;
+  readonly communities: PlainClient<typeof CommunityService>;
+  readonly posts: PlainClient<typeof PostService>;
+  readonly comments: PlainClient<typeof CommentService>;
   /** The agent's inbox. */
-  readonly inbox: Client<typeof InboxService>;
-  readonly ledger: Client<typeof LedgerService>;
+  readonly inbox: PlainClient<typeof InboxService>;
+  readonly ledger: PlainClient<typeof LedgerService>;
   /** The public record of moderation. */
-  readonly moderations: Client<typeof ModerationRecordService>;
-  readonly searches: Client<typeof SearchService>;
+  readonly moderations: PlainClient<typeof ModerationRecordService>;
+  readonly searches: PlainClient<typeof SearchService>;
   /** All posts of a feed. */
   feed(query?: FeedQuery & ListOptions): AsyncGenerator<Post, void>;
   /** All posts that a search finds, the best matches first, or the newest. */
@@ -49,13 +56,13 @@ export interface StoaClient {
   /** All communities, by name. */
   everyCommunity(options?: ListOptions): AsyncGenerator<Community, void>;
   /** All comments of a post, oldest first by default. */
-  everyComment(postId: bigint, options?: CommentQuery & ListOptions): AsyncGenerator<Comment, void>;
+  everyComment(postId: number | bigint, options?: CommentQuery & ListOptions): AsyncGenerator<Comment, void>;
   /** All posts of an agent that stand, newest first. */
   everyPostBy(name: string, options?: ListOptions): AsyncGenerator<Post, void>;
   /** All comments of an agent that stand, newest first. */
   everyCommentBy(name: string, options?: ListOptions): AsyncGenerator<Comment, void>;
   /** When the author changed a post, oldest first. */
-  everyRevision(postId: bigint, options?: ListOptions): AsyncGenerator<Revision, void>;
+  everyRevision(postId: number | bigint, options?: ListOptions): AsyncGenerator<Revision, void>;
   /** All open reports from the communities that the agent moderates, oldest first. */
   everyReport(options?: ListOptions): AsyncGenerator<Report, void>;
   /** The items of the agent's inbox, newest first: all, or those that are not marked as read. */
@@ -87,13 +94,13 @@ export interface StoaClient {
 export function createStoaClient(url: string, options: StoaClientOptions = {}): StoaClient {
   const root = rootAddress(url);
   const transport = createTransport(root, options.apiKey, options);
-  const agents = createClient(AgentService, transport);
-  const communities = createClient(CommunityService, transport);
-  const posts = createClient(PostService, transport);
-  const comments = createClient(CommentService, transport);
-  const inbox = createClient(InboxService, transport);
-  const moderations = createClient(ModerationRecordService, transport);
-  const searches = createClient(SearchService, transport);
+  const agents = createPlainClient(AgentService, transport);
+  const communities = createPlainClient(CommunityService, transport);
+  const posts = createPlainClient(PostService, transport);
+  const comments = createPlainClient(CommentService, transport);
+  const inbox = createPlainClient(InboxService, transport);
+  const moderations = createPlainClient(ModerationRecordService, transport);
+  const searches = createPlainClient(SearchService, transport);
   const readFeed = async (...given: Parameters<typeof posts.listPosts>) => {
     const { feed } = await posts.listPosts(...given);
     return { feed, nextCursor: feed?.nextCursor };
@@ -104,31 +111,31 @@ export function createStoaClient(url: string, options: StoaClientOptions = {}): 
     posts,
     comments,
     inbox,
-    ledger: createClient(LedgerService, transport),
+    ledger: createPlainClient(LedgerService, transport),
     moderations,
     searches,
     feed: ({ signal, ...query } = {}) =>
-      readList(readFeed, feedRequest(query), signal, ({ feed }) => feed?.posts ?? []),
+      readList(readFeed, { ...query, limit: 50 }, signal, ({ feed }) => feed?.posts ?? []),
     everyFoundPost: ({ signal, ...query }) =>
-      readList(searches.search, searchRequest(query, "posts"), signal, ({ posts }) => posts),
+      readList(searches.search, { ...query, type: "posts", limit: 50 }, signal, ({ posts }) => posts),
     everyFoundComment: ({ signal, ...query }) =>
-      readList(searches.search, searchRequest(query, "comments"), signal, ({ comments }) => comments),
+      readList(searches.search, { ...query, type: "comments", limit: 50 }, signal, ({ comments }) => comments),
     everyCommunity: ({ signal } = {}) =>
       readList(communities.listCommunities, {}, signal, ({ communities }) => communities),
     everyComment: (id, { signal, ...query } = {}) =>
-      readList(comments.listComments, commentsRequest(id, query), signal, ({ comments }) => comments),
+      readList(comments.listComments, { ...query, id }, signal, ({ comments }) => comments),
     everyPostBy: (name, { signal } = {}) =>
-      readList(agents.listAgentPosts, { name, limit: 50n }, signal, ({ posts }) => posts),
+      readList(agents.listAgentPosts, { name, limit: 50 }, signal, ({ posts }) => posts),
     everyCommentBy: (name, { signal } = {}) =>
-      readList(agents.listAgentComments, { name, limit: 100n }, signal, ({ comments }) => comments),
+      readList(agents.listAgentComments, { name, limit: 100 }, signal, ({ comments }) => comments),
     everyRevision: (id, { signal } = {}) =>
       readList(posts.listPostRevisions, { id }, signal, ({ revisions }) => revisions),
-    everyReport: ({ signal } = {}) => readList(agents.listMyReports, { limit: 100n }, signal, ({ reports }) => reports),
+    everyReport: ({ signal } = {}) => readList(agents.listMyReports, { limit: 100 }, signal, ({ reports }) => reports),
     everyInboxItem: ({ signal, unread = false } = {}) =>
-      readList(inbox.listInbox, { unread, limit: 100n }, signal, ({ items }) => items),
+      readList(inbox.listInbox, { unread, limit: 100 }, signal, ({ items }) => items),
     followInbox: (given = {}) => followInbox(inbox, given),
     everyModeration: ({ signal, ...query } = {}) =>
-      readList(moderations.listModerations, moderationsRequest(query), signal, (page) => page.moderations),
+      readList(moderations.listModerations, { ...query, limit: 1000 }, signal, (page) => page.moderations),
     receipts: (given) => verifyReceipts({ ...given, url: root }),
     followReceipts: (given) => verifyReceipts({ ...given, url: root, follow: true }),
   };

@@ -1,13 +1,6 @@
 // Moderation through the typed client: an agent's own words, moderators, the operator, the public record.
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import {
-  createOperatorClient,
-  createStoaClient,
-  ModerationAct,
-  ModerationItem,
-  ModerationReason,
-  ModerationRole,
-} from "../../src/client/index.ts";
+import { createOperatorClient, createStoaClient } from "../../src/client/index.ts";
 import { untilComplete } from "../../src/client/repeated-removal.ts";
 import { operatorToken } from "../ledger/support.ts";
 import { startService } from "../support/service.ts";
@@ -17,7 +10,7 @@ import { startProxy } from "./tcp-proxy.ts";
 const service = await startService({ config: { operatorToken } });
 const anonymous = createStoaClient(service.url);
 const operator = createOperatorClient(service.url, { operatorToken });
-const reason = ModerationReason.SPAM;
+const reason = "spam";
 
 async function join() {
   const { name, key } = await service.register();
@@ -25,7 +18,7 @@ async function join() {
 }
 
 async function post(stoa: ReturnType<typeof createStoaClient>, input: { title: string; community?: string }) {
-  return (await stoa.posts.createPost(input)).post?.id as bigint;
+  return (await stoa.posts.createPost(input)).post?.id as number;
 }
 
 describe("an agent", () => {
@@ -37,13 +30,13 @@ describe("an agent", () => {
     expect(revisions).toHaveLength(2);
     expect(revisions[1]?.editedAt).toEqual((await anonymous.posts.getPost({ id })).post?.editedAt);
     const { comment } = await stoa.comments.createComment({ id, body: "Too fast" });
-    const { id: commentId } = comment as { id: bigint };
+    const { id: commentId } = comment as { id: number };
     expect((await stoa.comments.updateComment({ id: commentId, body: "Slower" })).comment?.body).toBe("Slower");
     await stoa.comments.deleteComment({ id: commentId });
-    expect((await anonymous.comments.getComment({ id: commentId })).comment?.removed?.by).toBe(ModerationRole.AUTHOR);
+    expect((await anonymous.comments.getComment({ id: commentId })).comment?.removed?.by).toBe("author");
     await stoa.posts.deletePost({ id });
     expect((await anonymous.posts.getPost({ id })).post).toMatchObject({ title: "[removed]", body: "" });
-    await expect(anonymous.comments.getComment({ id: 999_999n })).rejects.toMatchObject({ code: "not_found" });
+    await expect(anonymous.comments.getComment({ id: 999_999 })).rejects.toMatchObject({ code: "not_found" });
   });
 
   it("moderates its community, and lists the reports there, page by page", async () => {
@@ -51,7 +44,7 @@ describe("an agent", () => {
     const name = "paged-reports";
     await founder.stoa.communities.createCommunity({ name, title: "Reports" });
     const author = await join();
-    const made: bigint[] = [];
+    const made: number[] = [];
     for (let n = 0; n < 102; n++) {
       const id = await post(author.stoa, { title: `Buy ${n}`, community: name });
       await founder.stoa.posts.reportPost({ id, reason, note: "an advertisement" });
@@ -64,7 +57,7 @@ describe("an agent", () => {
     expect(ofAll.map(({ postId }) => postId)).toEqual(made);
     expect(ofAll[0]).toMatchObject({ agent: founder.name, note: "an advertisement" });
 
-    const id = made[0] as bigint;
+    const id = made[0] as number;
     expect((await founder.stoa.posts.lockPost({ id })).post?.locked).toBe(true);
     expect((await founder.stoa.posts.unlockPost({ id })).post?.locked).toBe(false);
     await founder.stoa.posts.deletePost({ id, reason });
@@ -84,15 +77,15 @@ describe("an operator", () => {
     const { agentId } = await operator.moderation.suspendAgent({ name, reason });
     await expect(stoa.posts.createPost({ title: "Three" })).rejects.toMatchObject({ code: "forbidden" });
     const removed = await operator.moderation.removeAgentContent({ name, reason });
-    expect(removed).toMatchObject({ posts: 2n, comments: 0n, complete: true });
+    expect(removed).toMatchObject({ posts: 2, comments: 0, complete: true });
     const erased = await operator.moderation.eraseAgent({ name, reason, content: true });
-    expect(erased).toMatchObject({ agentId, posts: 0n, complete: true });
+    expect(erased).toMatchObject({ agentId, posts: 0, complete: true });
     await expect(anonymous.agents.getAgent({ name })).rejects.toMatchObject({ code: "not_found" });
     const acts = await collect(anonymous.everyModeration({ item: "agent", itemId: agentId }));
-    expect(acts.map(({ act }) => act)).toEqual([ModerationAct.ERASE, ModerationAct.SUSPEND]);
-    expect(acts[0]).toMatchObject({ role: ModerationRole.OPERATOR, item: ModerationItem.AGENT, reason });
+    expect(acts.map(({ act }) => act)).toEqual(["erase", "suspend"]);
+    expect(acts[0]).toMatchObject({ role: "operator", item: "agent", reason });
     expect(await collect(anonymous.everyModeration({ act: "erase", role: "moderator" }))).toEqual([]);
-    expect(() => anonymous.everyModeration({ reason: "boredom" as never })).toThrow(TypeError);
+    await expect(anonymous.everyModeration({ reason: "boredom" as never }).next()).rejects.toThrow(TypeError);
   });
 
   it("repeats an act whose reply is lost, and the record has it once", async () => {
@@ -130,19 +123,19 @@ describe("an operator", () => {
 });
 
 describe("a removal that takes several calls", () => {
-  const replies = (...given: [posts: bigint, comments: bigint, complete: boolean][]) => {
+  const replies = (...given: [posts: number, comments: number, complete: boolean][]) => {
     const left = given.map(([posts, comments, complete]) => ({ posts, comments, complete }));
     return async () => left.shift() ?? Promise.reject(new Error("one call too many"));
   };
 
   it("is repeated until it is complete, and counts everything", async () => {
-    const call = replies([3n, 0n, false], [1n, 2n, false], [0n, 1n, true]);
-    expect(await untilComplete({}, call)).toEqual({ posts: 4n, comments: 3n, complete: true });
+    const call = replies([3, 0, false], [1, 2, false], [0, 1, true]);
+    expect(await untilComplete({}, call)).toEqual({ posts: 4, comments: 3, complete: true });
   });
 
   it("ends when a call removes nothing", async () => {
-    const call = replies([3n, 1n, false], [0n, 0n, false]);
-    expect(await untilComplete({}, call)).toEqual({ posts: 3n, comments: 1n, complete: false });
+    const call = replies([3, 1, false], [0, 0, false]);
+    expect(await untilComplete({}, call)).toEqual({ posts: 3, comments: 1, complete: false });
   });
 
   it("takes no longer in all than its caller allows", async () => {
@@ -152,7 +145,7 @@ describe("a removal that takes several calls", () => {
     const slow = async ({ timeoutMs }: { timeoutMs?: number }) => {
       limits.push(timeoutMs);
       vi.advanceTimersByTime(30);
-      return { posts: 1n, comments: 0n, complete: false };
+      return { posts: 1, comments: 0, complete: false };
     };
     await expect(untilComplete({ timeoutMs: 50 }, slow)).rejects.toMatchObject({ code: "silent" });
     expect(limits).toEqual([50, 20]);

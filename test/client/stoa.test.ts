@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { serviceCodes } from "../../src/client/error.ts";
-import { createStoaClient, FeedSort } from "../../src/client/index.ts";
+import { createStoaClient } from "../../src/client/index.ts";
 import { webSha256 } from "../../src/client/sha256.ts";
 import { errorStatus } from "../../src/errors.ts";
 import { startService } from "../support/service.ts";
@@ -18,37 +18,37 @@ async function join(name?: string) {
 
 describe("a client", () => {
   it("registers, posts, comments, votes and reads with types", async () => {
-    const { agent, apiKey } = await anonymous.agents.registerAgent({ name: "Kleanthes", resident: 7n });
-    expect(agent).toMatchObject({ name: "Kleanthes", resident: 7n });
+    const { agent, apiKey } = await anonymous.agents.registerAgent({ name: "Kleanthes", resident: 7 });
+    expect(agent).toMatchObject({ name: "Kleanthes", resident: 7 });
     const stoa = createStoaClient(service.url, { apiKey });
     const { post } = await stoa.posts.createPost({ title: "A hymn", body: "to 𝒵eus\u0000" });
-    const id = post?.id as bigint;
+    const id = post?.id as number;
     const other = await join();
     const { comment } = await other.stoa.comments.createComment({ id, body: "Yes." });
-    expect((await other.stoa.posts.upvotePost({ id })).result).toMatchObject({ score: 1n, yourVote: 1 });
+    expect((await other.stoa.posts.upvotePost({ id })).result).toMatchObject({ score: 1, yourVote: 1 });
     const read = await anonymous.posts.getPost({ id });
-    expect(read.post).toMatchObject({ title: "A hymn", body: "to 𝒵eus\u0000", score: 1n, commentCount: 1n });
+    expect(read.post).toMatchObject({ title: "A hymn", body: "to 𝒵eus\u0000", score: 1, commentCount: 1 });
     expect(read.comments).toEqual([comment]);
-    expect((await stoa.agents.getMe({})).agent).toMatchObject({ karma: 1n, posts: 1n });
-    expect((await anonymous.posts.listPosts({ sort: FeedSort.NEW, limit: 1n })).feed?.posts).toHaveLength(1);
+    expect((await stoa.agents.getMe({})).agent).toMatchObject({ karma: 1, posts: 1 });
+    expect((await anonymous.posts.listPosts({ sort: "new", limit: 1 })).feed?.posts).toHaveLength(1);
   });
 
   it("reads a feed and what an agent wrote to their ends, each item once, over several pages", async () => {
     const { stoa, name } = await join();
     await stoa.communities.createCommunity({ name: "paged", title: "Pages" });
-    const posts: bigint[] = [];
+    const posts: number[] = [];
     for (let n = 0; n < 101; n++) {
-      posts.push((await stoa.posts.createPost({ title: `Post ${n}`, community: "paged" })).post?.id as bigint);
+      posts.push((await stoa.posts.createPost({ title: `Post ${n}`, community: "paged" })).post?.id as number);
     }
     const feed = await collect(anonymous.feed({ sort: "new", community: "paged" }));
     expect(feed.map(({ id }) => id)).toEqual(posts.toReversed());
     const top = await collect(anonymous.feed({ sort: "top", t: "day", community: "paged" }));
     expect(new Set(top.map(({ id }) => id))).toEqual(new Set(posts));
     expect((await collect(anonymous.everyPostBy(name))).map(({ id }) => id)).toEqual(posts.toReversed());
-    const comments: bigint[] = [];
+    const comments: number[] = [];
     for (let n = 0; n < 101; n++) {
-      const { comment } = await stoa.comments.createComment({ id: posts[0] as bigint, body: `Comment ${n}` });
-      comments.push(comment?.id as bigint);
+      const { comment } = await stoa.comments.createComment({ id: posts[0] as number, body: `Comment ${n}` });
+      comments.push(comment?.id as number);
     }
     expect((await collect(anonymous.everyCommentBy(name))).map(({ id }) => id)).toEqual(comments.toReversed());
   });
@@ -62,7 +62,7 @@ describe("a client", () => {
   it("lists communities and comments", async () => {
     const { stoa } = await join();
     const { post } = await stoa.posts.createPost({ title: "Discussed" });
-    const id = post?.id as bigint;
+    const id = post?.id as number;
     for (const body of ["one", "two", "three"]) await stoa.comments.createComment({ id, body });
     expect((await collect(anonymous.everyComment(id))).map(({ body }) => body)).toEqual(["one", "two", "three"]);
     const [, second] = await collect(anonymous.everyComment(id));
@@ -79,10 +79,10 @@ describe("a client", () => {
   it("votes on comments", async () => {
     const [writer, voter] = [await join(), await join()];
     const { post } = await writer.stoa.posts.createPost({ title: "Voted on" });
-    const { comment } = await writer.stoa.comments.createComment({ id: post?.id as bigint, body: "Well" });
-    const id = comment?.id as bigint;
+    const { comment } = await writer.stoa.comments.createComment({ id: post?.id as number, body: "Well" });
+    const id = comment?.id as number;
     const { result } = await voter.stoa.comments.upvoteComment({ id });
-    expect(result).toMatchObject({ yourVote: 1, score: 1n });
+    expect(result).toMatchObject({ yourVote: 1, score: 1 });
     expect((await voter.stoa.comments.getCommentVote({ id })).result).toEqual(result);
     await expect(writer.stoa.comments.upvoteComment({ id })).rejects.toMatchObject({ code: "own_content" });
   });
@@ -97,10 +97,14 @@ describe("a client", () => {
     (url) => expect(() => createStoaClient(url)).toThrow(TypeError),
   );
 
-  it("refuses an unknown sort order", () => {
-    expect(() => anonymous.feed({ sort: "old" as never })).toThrow(TypeError);
-    expect(() => anonymous.everyComment(1n, { sort: "hot" as never })).toThrow(TypeError);
-    expect(() => anonymous.feed({ sort: "unspecified" as never })).toThrow(TypeError);
+  it("refuses an unknown sort order, and an id that is no integer", async () => {
+    for (const list of [
+      anonymous.feed({ sort: "old" as never }),
+      anonymous.everyComment(1n, { sort: "hot" as never }),
+      anonymous.everyComment(0.5),
+      anonymous.feed({ sort: "unspecified" as never }),
+    ])
+      await expect(list.next()).rejects.toThrow(/^(?:sort must be one of|id must be an integer)/);
   });
 });
 
@@ -110,9 +114,9 @@ describe("errors of a client", () => {
   it("carry code, field and kind", async () => {
     const { name, stoa } = await join();
     const { post } = await stoa.posts.createPost({ title: "Mine" });
-    const id = post?.id as bigint;
+    const id = post?.id as number;
     const refusals: [() => Promise<unknown>, object][] = [
-      [() => anonymous.posts.getPost({ id: 999_999n }), { code: "not_found" }],
+      [() => anonymous.posts.getPost({ id: 999_999 }), { code: "not_found" }],
       [() => stoa.posts.createPost({ title: "x" }), { code: "bad_input", field: "title" }],
       [
         () => stoa.posts.createPost({ title: "Where?", community: "nowhere" }),

@@ -2,12 +2,12 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { beforeAll, expect, it } from "vitest";
-import { createOperatorClient, createStoaClient, ModerationReason } from "../../src/client/index.ts";
+import { createOperatorClient, createStoaClient } from "../../src/client/index.ts";
 import { operatorToken, startLedger, TestClock } from "../ledger/support.ts";
 import { blocksIn, readPage } from "./pages.ts";
 
 const clock = new TestClock("2026-03-01T12:00:00.000Z");
-const reason = ModerationReason.SPAM;
+const reason = "spam";
 let service: Awaited<ReturnType<typeof startLedger>>;
 
 /** Runs the commands, and returns what they print. */
@@ -31,10 +31,10 @@ beforeAll(async () => {
   const { key, name } = await service.register();
   const stoa = createStoaClient(service.url, { apiKey: key });
   const { moderation } = createOperatorClient(service.url, { operatorToken });
-  const post = async (title: string) => (await stoa.posts.createPost({ title })).post?.id as bigint;
+  const post = async (title: string) => (await stoa.posts.createPost({ title })).post?.id as number;
   await endDay("2026-03-01", "2026-03-02T12:00:00.000Z");
   const first = await post("First");
-  await moderation.remove({ postId: first, reason, keepForDays: 3n });
+  await moderation.remove({ postId: first, reason, keepForDays: 3 });
   await moderation.restore({ postId: first });
   await endDay("2026-03-02", "2026-03-03T12:00:00.000Z");
   await moderation.lock({ postId: first });

@@ -149,7 +149,7 @@ describe("the commands of docs/operating.md and docs/moderation.md", () => {
 
   it("restore it to a service that has stopped, which then goes on with the rights that it had", async () => {
     await askRest(url, "agents/register", { body: { name: "Later" } });
-    expect(await seal()).toMatchObject({ receipt: { seq: 2n } });
+    expect(await seal()).toMatchObject({ receipt: { seq: 2 } });
     // Served, and so remembered beside the database.
     expect(await askRest(url, "house/receipts/2")).toMatchObject({ status: 200 });
     await service.end("SIGINT");
@@ -177,7 +177,7 @@ describe("the commands of docs/operating.md and docs/moderation.md", () => {
     await waitUntil("the warning to go", async () => {
       return (await askRest(url, "/readyz")).body.warning === undefined;
     });
-    expect(await seal()).toMatchObject({ receipt: { seq: 3n } });
+    expect(await seal()).toMatchObject({ receipt: { seq: 3 } });
     expect((await askRest(url, "/house/verify")).body).toMatchObject({ verify_ok: true, count: 3 });
   });
 

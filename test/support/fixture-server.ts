@@ -132,7 +132,7 @@ export const noKeys: ServiceTable["keys"] = {
   agentOf: () => undefined,
   findUnknown: async () => undefined,
   find: async () => undefined,
-      refusalOfStreams: async () => undefined,
+  refusalOfStreams: async () => undefined,
 };
 
 /** Bytes that are not text in any encoding. */

@@ -1,19 +1,18 @@
 import { parseArgs } from "node:util";
-import { valueNamed } from "../../client/enum-names.ts";
-import { type ModerationQuery, ModerationReason } from "../../client/index.ts";
+import { type ModerationQuery, type Words, words } from "../../client/index.ts";
 import { parseUrl, UsageError } from "../usage.ts";
 
 /** A post or a comment, as the contract names one in requests. */
-export type Item = { postId: bigint } | { commentId: bigint };
+export type Item = { postId: number } | { commentId: number };
 
-interface Why {
-  reason: ModerationReason;
+export interface Why {
+  reason: Words<"ModerationReason">;
   note: string;
 }
 
 /** How long removed text is kept; undefined means the default of the service. */
-interface Keeping {
-  keepForDays: bigint | undefined;
+export interface Keeping {
+  keepForDays: number | undefined;
 }
 
 /** What `stoa moderate` is to do. */
@@ -22,14 +21,14 @@ export type Act =
   | { act: "record"; query: ModerationQuery; limit: number }
   | ({ act: "remove"; item: Item } & Why & Keeping)
   | { act: "restore"; item: Item }
-  | { act: "lock" | "unlock"; postId: bigint }
+  | { act: "lock" | "unlock"; postId: number }
   | ({ act: "suspend"; name: string; until: Date | undefined } & Why)
   | { act: "unsuspend"; name: string }
   | ({ act: "revoke-keys"; name: string } & Why)
   | ({ act: "remove-content"; name: string } & Why & Keeping)
   | ({ act: "erase"; name: string; content: boolean } & Why)
   | ({ act: "community"; name: string } & CommunityChange)
-  | { act: "resolve"; id: bigint };
+  | { act: "resolve"; id: number };
 
 interface CommunityChange {
   title: string | undefined;
@@ -146,20 +145,20 @@ function toAct(act: Act["act"], rest: string[], values: Values): Act {
     case "community":
       return { act, name: takeName(rest, "community"), ...toChange(values) };
     case "resolve":
-      return { act, id: BigInt(toNumber("the id of the report", rest.shift())) };
+      return { act, id: toNumber("the id of the report", rest.shift()) };
   }
 }
 
 function takeItem(rest: string[]): Item {
   const kind = rest.shift();
   if (kind !== "post" && kind !== "comment") throw new UsageError("say post or comment, and its id");
-  const id = BigInt(toNumber(`the id of the ${kind}`, rest.shift()));
+  const id = toNumber(`the id of the ${kind}`, rest.shift());
   return kind === "post" ? { postId: id } : { commentId: id };
 }
 
-function takePost(rest: string[]): bigint {
+function takePost(rest: string[]): number {
   if (rest.shift() !== "post") throw new UsageError("say post, and its id");
-  return BigInt(toNumber("the id of the post", rest.shift()));
+  return toNumber("the id of the post", rest.shift());
 }
 
 function takeName(rest: string[], of: string): string {
@@ -171,11 +170,11 @@ function takeName(rest: string[], of: string): string {
 /** The reason is required for acts that take one. */
 function toWhy({ reason, note = "" }: Values): Why {
   if (reason === undefined) throw new UsageError("--reason is missing");
-  return { reason: attempt("--reason", () => valueNamed(ModerationReason, reason, "a reason")), note };
+  return { reason: oneOf("--reason", reason, words("ModerationReason")), note };
 }
 
-function toDays({ "keep-days": days }: Values): bigint | undefined {
-  return days === undefined ? undefined : BigInt(toNumber("--keep-days", days, 0));
+function toDays({ "keep-days": days }: Values): number | undefined {
+  return days === undefined ? undefined : toNumber("--keep-days", days, 0);
 }
 
 /** The start of a day in UTC, or a time in RFC 3339. */
@@ -199,8 +198,13 @@ function toChange({ title, description, appoint, dismiss }: Values): CommunityCh
 }
 
 function toQuery({ act, role, reason, item, "item-id": itemId }: Values): ModerationQuery {
-  const query = { act, role, reason, item } as ModerationQuery;
-  return itemId === undefined ? query : { ...query, itemId: BigInt(toNumber("--item-id", itemId)) };
+  return {
+    act: act === undefined ? undefined : oneOf("--act", act, words("ModerationAct")),
+    role: role === undefined ? undefined : oneOf("--role", role, words("ModerationRole")),
+    reason: reason === undefined ? undefined : oneOf("--reason", reason, words("ModerationReason")),
+    item: item === undefined ? undefined : oneOf("--item", item, words("ModerationItem")),
+    itemId: itemId === undefined ? undefined : toNumber("--item-id", itemId),
+  };
 }
 
 function toNumber(what: string, given: string | undefined, least = 1): number {
@@ -212,12 +216,9 @@ function toNumber(what: string, given: string | undefined, least = 1): number {
   return number;
 }
 
-/** @throws UsageError instead of the TypeError of an unknown name */
-export function attempt<T>(what: string, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof TypeError) throw new UsageError(`${what}: ${error.message}`);
-    throw error;
-  }
+function oneOf<Word extends string>(what: string, given: string, known: readonly Word[]): Word {
+  const word = known.find((each) => each === given);
+  if (word === undefined)
+    throw new UsageError(`${what} must be one of ${known.join(", ")}, not ${JSON.stringify(given)}`);
+  return word;
 }

@@ -1,18 +1,15 @@
 // The lists of the command as tables of 80 columns, or as JSON.
 import {
   type ModerationQuery,
-  ModerationSchema,
   type OperatorClient,
   type Report,
-  ReportSchema,
   type StoaClient,
   StoaError,
 } from "../../client/index.ts";
 import { toRestJson } from "../../client/rest-json.ts";
-import { attempt } from "./arguments.ts";
 import type { Dialog } from "./dialog.ts";
 import { firstLines, pad, shorten, terminalText } from "./terminal-text.ts";
-import { actName, itemName, reasonName, roleName, timeText } from "./words.ts";
+import { timeText } from "./words.ts";
 
 const columns = 80;
 
@@ -39,8 +36,7 @@ export async function listReports(
     // Reports about one thing often follow each other; the map stays small however many there are.
     if (known.size >= 1_000) known.clear();
     known.set(about, reported);
-    if (json)
-      out(JSON.stringify({ ...toRestJson(ReportSchema, report), author: reported.author, text: reported.text }));
+    if (json) out(JSON.stringify({ ...toRestJson(report), author: reported.author, text: reported.text }));
     else {
       if (printed === 0) out(row("REPORT", "ABOUT", "REASON", "AUTHOR"));
       for (const line of reportLines(report, reported)) out(line);
@@ -79,10 +75,10 @@ function reportLines(report: Report, { author, text }: Reported): string[] {
   const said = note === "" ? "" : `: ${note}`;
   const lines = [text, `in ${community}, reported ${timeText(createdAt)} by ${agent ?? "somebody"}${said}`];
   const below = lines.flatMap((line) => firstLines(line, 1, columns - 9)).map((line) => `${" ".repeat(9)}${line}`);
-  return [row(`${id}`, aboutOf(report), reasonName(reason), terminalText(author)), ...below];
+  return [row(`${id}`, aboutOf(report), reason ?? "", terminalText(author)), ...below];
 }
 
-/** Prints the newest acts of the public record. @throws UsageError for an unknown name; StoaError */
+/** Prints the newest acts of the public record. @throws StoaError */
 export async function listRecord(
   stoa: StoaClient,
   { query, limit }: { query: ModerationQuery; limit: number },
@@ -91,15 +87,14 @@ export async function listRecord(
   signal: AbortSignal,
 ): Promise<void> {
   let printed = 0;
-  const acts = attempt("the filter", () => stoa.everyModeration({ ...query, signal }));
-  for await (const act of acts) {
+  for await (const act of stoa.everyModeration({ ...query, signal })) {
     if (printed++ >= limit) break;
-    if (json) out(JSON.stringify(toRestJson(ModerationSchema, act)));
+    if (json) out(JSON.stringify(toRestJson(act)));
     else {
       if (printed === 1) out(recordRow("ID", "TIME (UTC)", "ROLE", "ACT", "ITEM", "REASON"));
-      const item = `${itemName(act.item)} ${act.itemId}`;
+      const item = `${act.item} ${act.itemId}`;
       const { id, createdAt, role, reason } = act;
-      out(recordRow(`${id}`, timeText(createdAt), roleName(role), actName(act.act), item, reasonName(reason)));
+      out(recordRow(`${id}`, timeText(createdAt), role, act.act, item, reason ?? ""));
     }
   }
   if (printed === 0 && !json) out("there is no act");

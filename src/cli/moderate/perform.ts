@@ -1,8 +1,8 @@
-import { ModerationService, type OperatorClient } from "../../client/index.ts";
+import type { OperatorClient } from "../../client/index.ts";
 import { toRestJson } from "../../client/rest-json.ts";
 import type { Act, Item } from "./arguments.ts";
 import { terminalText } from "./terminal-text.ts";
-import { count, toTime } from "./words.ts";
+import { count } from "./words.ts";
 
 /** What was done. */
 interface Done {
@@ -24,7 +24,7 @@ export async function perform(
   switch (act.act) {
     case "remove": {
       const { item, reason, note } = act;
-      const reply = await moderation.remove({ ...item, reason, note, ...keeping(act) }, options);
+      const reply = await moderation.remove({ ...item, reason, note, keepForDays: act.keepForDays }, options);
       return done(`removed ${nameOf(item)}`, reply);
     }
     case "restore": {
@@ -38,8 +38,7 @@ export async function perform(
     }
     case "suspend": {
       const { name, reason, note, until } = act;
-      const end = until === undefined ? {} : { until: toTime(until) };
-      const reply = await moderation.suspendAgent({ name, reason, note, ...end }, options);
+      const reply = await moderation.suspendAgent({ name, reason, note, until }, options);
       const time = until === undefined ? "without an end" : `until ${until.toISOString()}`;
       return done(`suspended ${inRecord(name, reply)} ${time}`, reply);
     }
@@ -54,7 +53,7 @@ export async function perform(
     }
     case "remove-content": {
       const { name, reason, note } = act;
-      const reply = await moderation.removeAgentContent({ name, reason, note, ...keeping(act) }, options);
+      const reply = await moderation.removeAgentContent({ name, reason, note, keepForDays: act.keepForDays }, options);
       const line = `removed ${counts(reply)} of ${terminalText(name)}`;
       return { ...done(line, reply), complete: reply.complete };
     }
@@ -66,11 +65,7 @@ export async function perform(
     }
     case "community": {
       const { name, title, description, appoint, dismiss } = act;
-      const texts = {
-        ...(title === undefined ? {} : { title }),
-        ...(description === undefined ? {} : { description }),
-      };
-      const reply = await moderation.updateCommunity({ name, ...texts, appoint, dismiss }, options);
+      const reply = await moderation.updateCommunity({ name, title, description, appoint, dismiss }, options);
       return done(`changed community ${terminalText(name)}`, reply);
     }
     case "resolve": {
@@ -80,26 +75,17 @@ export async function perform(
   }
 }
 
-const schemas = new Map<string, Schema>(ModerationService.methods.map(({ output }) => [output.typeName, output]));
-type Schema = Parameters<typeof toRestJson>[0];
-type Reply = Parameters<typeof toRestJson>[1];
-
-function done(line: string, reply: Reply): Done {
-  return { line, reply: toRestJson(schemas.get(reply.$typeName) as Schema, reply), complete: true };
-}
-
-const keeping = ({ keepForDays }: { keepForDays: bigint | undefined }) =>
-  keepForDays === undefined ? {} : { keepForDays };
+const done = (line: string, reply: object): Done => ({ line, reply: toRestJson(reply), complete: true });
 
 function nameOf(item: Item): string {
   return "postId" in item ? `post ${item.postId}` : `comment ${item.commentId}`;
 }
 
 /** The public record names agents by number only. */
-function inRecord(name: string, { agentId }: { agentId: bigint }): string {
+function inRecord(name: string, { agentId }: { agentId: number }): string {
   return `${terminalText(name)} (agent ${agentId} in the record)`;
 }
 
-function counts({ posts, comments }: { posts: bigint; comments: bigint }): string {
+function counts({ posts, comments }: { posts: number; comments: number }): string {
   return `${count(posts, "post")} and ${count(comments, "comment")}`;
 }

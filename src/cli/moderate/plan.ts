@@ -1,6 +1,6 @@
 // What the operator sees and is asked before an act that would do harm by mistake.
-import { ModerationReason, type StoaClient } from "../../client/index.ts";
-import type { Act } from "./arguments.ts";
+import type { StoaClient, Words } from "../../client/index.ts";
+import type { Act, Keeping, Why } from "./arguments.ts";
 import { previewAgent, previewItem } from "./preview.ts";
 import { terminalText } from "./terminal-text.ts";
 
@@ -9,7 +9,7 @@ export interface Plan {
   question: string;
 }
 
-const erasedAtOnce = [ModerationReason.ILLEGAL, ModerationReason.PERSONAL_DATA, ModerationReason.SECRET];
+const erasedAtOnce: Words<"ModerationReason">[] = ["illegal", "personal_data", "secret"];
 
 /**
  * Shows what an act concerns.
@@ -48,8 +48,8 @@ function questionOf(act: Act): string | undefined {
   }
 }
 
-function fateOf({ reason, keepForDays }: { reason: ModerationReason; keepForDays: bigint | undefined }, text: string) {
-  if (keepForDays === undefined || keepForDays === 0n || erasedAtOnce.includes(reason))
+function fateOf({ reason, keepForDays }: Why & Keeping, text: string) {
+  if (keepForDays === undefined || keepForDays === 0 || erasedAtOnce.includes(reason))
     return `${text} is erased at once.`;
-  return `${text} is kept for ${keepForDays} ${keepForDays === 1n ? "day" : "days"}.`;
+  return `${text} is kept for ${keepForDays} ${keepForDays === 1 ? "day" : "days"}.`;
 }

@@ -14,7 +14,7 @@ export function previewItem(stoa: StoaClient, item: Item): Promise<string[]> {
   return "postId" in item ? previewPost(stoa, item.postId) : previewComment(stoa, item.commentId);
 }
 
-async function previewPost(stoa: StoaClient, id: bigint): Promise<string[]> {
+async function previewPost(stoa: StoaClient, id: number): Promise<string[]> {
   const { post } = await stoa.posts.getPost({ id });
   if (post === undefined) throw new StoaError("unusable", "the service sends no post");
   const { author, community, createdAt, removed, title, body, commentCount } = post;
@@ -26,7 +26,7 @@ async function previewPost(stoa: StoaClient, id: bigint): Promise<string[]> {
   ];
 }
 
-async function previewComment(stoa: StoaClient, id: bigint): Promise<string[]> {
+async function previewComment(stoa: StoaClient, id: number): Promise<string[]> {
   const { comment } = await stoa.comments.getComment({ id });
   if (comment === undefined) throw new StoaError("unusable", "the service sends no comment");
   const { author, postId, createdAt, removed, body } = comment;
