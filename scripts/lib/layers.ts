@@ -37,7 +37,7 @@ export const layers: Record<string, string> = {
   ledger: "errors timing tracing receipt process store",
   // Calls: their callers, their processing and their effects.
   calls: "errors gen contract rate-limits timing tracing board fastify connect protobuf lru-cache",
-  idempotency: "errors contract store board ledger calls connect protobuf",
+  idempotency: "errors gen contract store board ledger calls connect protobuf",
   services:
     "errors gen receipt rate-limits markdown contract board ledger calls idempotency connect protobuf lru-cache",
   // The health and reflection services of gRPC, outside the contract.

@@ -1,7 +1,7 @@
 import { moveAgedPosts } from "../board/aging.ts";
 import type { Board } from "../board/board.ts";
 import { emptyClosedInboxes, forgetOldItems } from "../board/inbox/sweep.ts";
-import { eraseExpiredTexts } from "../board/moderation/sweep.ts";
+import { eraseExpiredTexts, finishRemovals } from "../board/moderation/sweep.ts";
 import { SearchIndexer } from "../board/search/indexer.ts";
 import { startSweep } from "../board/sweep.ts";
 import { forgetAddresses } from "../board/write-limits.ts";
@@ -26,9 +26,11 @@ export function startBackgroundWork(
     const dailySealing = startDailySealing(ledger, now, log);
     shutdown.push(() => dailySealing.stop(), "the daily seal");
   }
-  // Two sweeps, because moving posts takes about a minute after a large board has been migrated.
+  // Three sweeps, because moving posts takes about a minute after a large board has been migrated, and an erasure may take
+  // longer.
   for (const tasks of [
     [moveAgedPosts],
+    [finishRemovals],
     [sweepResponses, forgetAddresses, eraseExpiredTexts, forgetOldItems, emptyClosedInboxes],
   ]) {
     const sweep = startSweep(board, tasks, log);

@@ -1,8 +1,12 @@
+import { listErasures } from "../board/moderation/erasure.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { GaugeSource } from "../metrics/metrics.ts";
 import type { FreeSpace } from "../private-database/free-space.ts";
 import type { Database } from "../store/database/database.ts";
 import type { Warnings } from "../warnings.ts";
+
+/** How long the database may take for a gauge, in milliseconds. */
+const erasuresTimeoutMs = 1_000;
 
 /** What the metrics tell of the connections to the database, and of verifications. */
 function gaugesOfProcess(ledger: Ledger, db: Database): GaugeSource[] {
@@ -53,6 +57,11 @@ export function gaugesOf(
       help: "1 while the warning of this name is part of the warning of /readyz; else 0.",
       label: "name",
       read: () => warnings.states,
+    },
+    {
+      name: "stoa_unfinished_erasures",
+      help: "Agents that are erased, and whose content or traces are still to be removed; at most 1000.",
+      read: async () => (await listErasures(db.reader(AbortSignal.timeout(erasuresTimeoutMs)))).length,
     },
     ...(space === undefined ? [] : gaugesOfSpace(space)),
   ];

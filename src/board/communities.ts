@@ -4,6 +4,7 @@ import {
   findCommunity,
   findCommunityId,
   insertCommunity,
+  listCommunitiesBy,
   listCommunities as listRows,
 } from "../store/tables/communities.ts";
 import type { Caller } from "./agents.ts";
@@ -40,6 +41,11 @@ export async function getCommunityId(db: Queryable, name: string, field?: string
   const id = namePattern.test(name) ? await findCommunityId(db, name) : undefined;
   if (id === undefined) throw notFound("There is no community with this name.", field);
   return id;
+}
+
+/** The first 100 communities that an agent created, erased or not. */
+export function listCommunitiesOf(db: Queryable, agentId: number): Promise<CommunityRow[]> {
+  return listCommunitiesBy(db, agentId, 100);
 }
 
 /** A page of all communities, by name. @throws StoaError `bad_input` for a cursor of something else. */

@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
 import type { Board, Queryable, Unit } from "../board/board.ts";
 import { badInput, StoaError, StoredDamage } from "../errors.ts";
+import { RowMoved } from "../store/database/database-errors.ts";
 import { forgetKeyReply } from "../store/tables/agents.ts";
 import {
+  deleteReply,
   eraseReply,
   findReply,
   insertReply,
   putReply,
-  type ReplyItem,
   renewReply,
   type StoredResponse,
 } from "../store/tables/idempotency-replies.ts";
@@ -16,6 +17,8 @@ import { decryptResponse, encryptResponse, minEncryptedLength, type ResponseSecr
 
 /** How long the previous API key may repeat the rotation that replaced it, in milliseconds. */
 const rotationRepeatableMs = 600_000;
+/** How long the claim of a call without an idempotency key is kept, in milliseconds. The call itself ends much earlier. */
+const keylessMs = 600_000;
 
 /** A call under an idempotency key. */
 export interface Claim {
@@ -25,6 +28,16 @@ export interface Claim {
   fingerprint: Buffer;
   /** What the response is encrypted with, where it holds an API key. */
   secret: ResponseSecret | undefined;
+}
+
+/** What a repeat of a call finds. */
+export interface Performed {
+  /** The stored response; null if it is erased because it showed this post or comment, which is removed. */
+  reply: Buffer | null;
+  item: "post" | "comment" | null;
+  item_id: number | null;
+  /** The attempt that has committed; null if an older version made it. */
+  attempt: Buffer | null;
 }
 
 /** The name of the header in errors. */
@@ -45,19 +58,20 @@ export function agentClaimId(agentId: number, key: string): Buffer {
 
 /**
  * Claims a key for the call that runs in `unit`. A concurrent call with the same key waits here until that call ends.
+ * @param attempt a random name of this attempt
  * @returns the response of an earlier call with this key; undefined where there is none, and then `storeResponse` must follow
  * @throws StoaError `bad_input` when the key was used for another call, or the response is erased; StoredDamage when
- * the stored row is damaged
+ * the stored row is damaged; RowMoved when the row has gone meanwhile
  */
-export async function claimKey(unit: Unit, claim: Claim): Promise<Buffer | undefined> {
+export async function claimKey(unit: Unit, claim: Claim, attempt: Buffer): Promise<Performed | undefined> {
   const { tx, now, expiryNow = now } = unit;
   const { id, fingerprint } = claim;
   const sealed = claim.secret !== undefined;
-  const row = { id, fingerprint, sealed, createdAt: now, dueAt: now + (sealed ? encryptedResponseMs : keyLifetimeMs) };
+  const dueAt = now + (sealed ? encryptedResponseMs : keyLifetimeMs);
+  const row = { id, fingerprint, sealed, createdAt: now, dueAt, attempt };
   if (await insertReply(tx, row)) return undefined;
   const known = await findReply(tx, id);
-  // The row was swept between the two statements, or its transaction has rolled back.
-  if (known === undefined) throw new StoaError("unavailable", "Another call held this key.", { retryAfterSeconds: 1 });
+  if (known === undefined) throw new RowMoved();
   if (isExpired(known, expiryNow)) {
     await renewReply(tx, row);
     return undefined;
@@ -66,11 +80,31 @@ export async function claimKey(unit: Unit, claim: Claim): Promise<Buffer | undef
 }
 
 /**
+ * Claims a call without an idempotency key under a random id, so that at most one of its attempts commits. No response is
+ * stored: it is still in memory.
+ * @returns the name of the attempt that has committed, if one has
+ */
+export async function claimCall({ tx, now }: Unit, id: Buffer, attempt: Buffer): Promise<Buffer | undefined> {
+  // Rows live as long as keys. This one is entered as old as it must be to be deleted earlier.
+  const dueAt = now + keylessMs;
+  const row = { id, fingerprint: Buffer.alloc(32), sealed: true, createdAt: dueAt - keyLifetimeMs, dueAt, attempt };
+  if (await insertReply(tx, row)) return undefined;
+  const known = await findReply(tx, id);
+  if (known === undefined) throw new RowMoved();
+  return known.attempt ?? undefined;
+}
+
+/** Takes the claim of a call back that has changed nothing, so that nothing is stored for it. */
+export async function takeBackCall({ tx }: Unit, id: Buffer): Promise<void> {
+  await deleteReply(tx, id);
+}
+
+/**
  * Finds the response of an earlier call with the key, and does not claim the key. For when nothing may be written.
  * @returns undefined where there was no call with the key
  * @throws as `claimKey`
  */
-export async function findStoredResponse(db: Queryable, claim: Claim, expiryNow: number): Promise<Buffer | undefined> {
+export async function findPerformed(db: Queryable, claim: Claim, expiryNow: number): Promise<Performed | undefined> {
   const known = await findReply(db, claim.id);
   return known === undefined || isExpired(known, expiryNow) ? undefined : repeat(known, claim, expiryNow);
 }
@@ -81,21 +115,22 @@ function isExpired({ created_at, lostTime }: StoredResponse, expiryNow: number):
   return created_at + keyLifetimeMs <= expiryNow;
 }
 
-function repeat(known: StoredResponse, claim: Claim, expiryNow: number): Buffer {
+function repeat(known: StoredResponse, claim: Claim, expiryNow: number): Performed {
   // Nothing in a damaged row can be trusted, including its fingerprint.
   if (known.damaged) throw damagedResponse();
   if (!known.fingerprint.equals(claim.fingerprint)) {
     throw badInput(field, "This Idempotency-Key was used for another call. Each call needs a key of its own.");
   }
+  const { item, item_id, attempt } = known;
   const reply = readReply(known, claim, expiryNow);
-  if (reply === undefined) {
+  if (reply === undefined && item === null) {
     throw badInput(
       field,
       "The call under this Idempotency-Key has taken effect; its reply held an API key, and is erased since that key was" +
         " first used, or an hour has passed.",
     );
   }
-  return reply;
+  return { reply: reply ?? null, item, item_id, attempt };
 }
 
 /** The failure where a stored response cannot be read. The call is not made again, because it has taken effect. */
@@ -121,18 +156,18 @@ function readReply(known: StoredResponse, claim: Claim, expiryNow: number): Buff
 
 /**
  * Stores the response of a call that has claimed its key, in the transaction of that call.
- * @param about the post or comment that the response shows
+ * @param isOutline whether it is without the text that it shows
  */
 export async function storeResponse(
   { tx, now }: Unit,
   claim: Claim,
   reply: Uint8Array,
-  about: ReplyItem | undefined,
+  isOutline: boolean,
 ): Promise<void> {
   const bytes = Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength);
   const { id, fingerprint, secret } = claim;
   const stored = secret === undefined ? bytes : encryptResponse(secret, associated(claim), bytes);
-  await putReply(tx, { id, fingerprint, sealed: secret !== undefined, createdAt: now }, stored, about);
+  await putReply(tx, { id, fingerprint, sealed: secret !== undefined, createdAt: now, reply: stored, isOutline });
 }
 
 /** Binds an encrypted response to its row: it cannot be decrypted in another one. */

@@ -1,6 +1,7 @@
-import { fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import { randomBytes } from "node:crypto";
+import { create, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
-import type { Board, Unit } from "../board/board.ts";
+import type { Board, Queryable, Unit } from "../board/board.ts";
 import type { Repair, WriteLimits } from "../board/write-limits.ts";
 import { callerOf, callOf } from "../calls/call.ts";
 import { replayedHeader } from "../calls/unary-call.ts";
@@ -8,10 +9,18 @@ import { rulesOf } from "../contract/rules.ts";
 import type { StoaError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Sealing } from "../ledger/sealing/append.ts";
-import { AttemptClaims } from "./attempt-claims.ts";
-import { type Claim, claimKey, damagedResponse, findStoredResponse, storeResponse } from "./claims.ts";
+import {
+  type Claim,
+  claimCall,
+  claimKey,
+  damagedResponse,
+  findPerformed,
+  type Performed,
+  storeResponse,
+  takeBackCall,
+} from "./claims.ts";
 import { readClaim } from "./idempotency-key.ts";
-import { itemOf } from "./reply-item.ts";
+import { fillOutline, hasItem, type Items, toOutline } from "./item-replies.ts";
 
 /**
  * The work of a write, once its idempotency key is claimed.
@@ -31,6 +40,7 @@ type Transaction<Open extends Unit> = <Result>(
 /** One write while it runs. */
 interface Write<Open extends Unit, Reply> {
   readonly context: HandlerContext;
+  readonly request: Message;
   readonly work: Work<Open, Reply>;
   /** Corrects the row of a limit that has refused the write, once the transaction has rolled back. */
   repair: Repair | undefined;
@@ -44,49 +54,44 @@ export class Writes {
   readonly #board: Board;
   readonly #ledger: Ledger;
   readonly #limits: WriteLimits | undefined;
+  readonly #items: Items;
 
-  constructor(board: Board, ledger: Ledger, limits: WriteLimits | undefined) {
+  constructor(board: Board, ledger: Ledger, limits: WriteLimits | undefined, items: Items) {
     this.#board = board;
     this.#ledger = ledger;
     this.#limits = limits;
+    this.#items = items;
   }
 
   /** Runs a write of the board; `work` also makes the reply. If it throws, nothing of it has happened. */
   run<Reply extends Message>(context: HandlerContext, request: Message, work: Work<Unit, Reply>): Promise<Reply> {
     const transaction: Transaction<Unit> = (inner, isClaimed) =>
       this.#board.write(context.signal, inner, { isClaimed });
-    return this.#run(transaction, { context, work, repair: undefined }, request);
+    return this.#run(transaction, { context, request, work, repair: undefined });
   }
 
   /** Runs a write that seals, like `run`. Followers are notified after the commit. */
   seal<Reply extends Message>(context: HandlerContext, request: Message, work: Work<Sealing, Reply>): Promise<Reply> {
     const transaction: Transaction<Sealing> = (inner, isClaimed) =>
       this.#ledger.sealer.transaction(context.signal, inner, { isClaimed });
-    return this.#run(transaction, { context, work, repair: undefined }, request);
+    return this.#run(transaction, { context, request, work, repair: undefined });
   }
 
   async #run<Open extends Unit, Reply extends Message>(
     transaction: Transaction<Open>,
     write: Write<Open, Reply>,
-    request: Message,
   ): Promise<Reply> {
-    const { context } = write;
+    const { context, request } = write;
     const claim = readClaim(context, request);
     // A response is given to anybody who shows the key of an anonymous call, so a key is a guess at a secret.
     if (claim !== undefined && isAnonymous(context)) callOf(context.values).origin.limits.enforceCredentials();
     try {
       if (claim === undefined) return await this.#runWithoutKey(transaction, write);
       const { refusal } = this.#board;
-      if (refusal !== undefined) return await this.#replay(context, claim, refusal);
+      if (refusal !== undefined) return await this.#replayOnly(write, claim, refusal);
+      const attempts = new Attempts<Reply>();
       // The transaction may run again after a deadlock, so its findings leave it as its result alone.
-      let hasPerformed = false;
-      const { reply, replayed } = await transaction(async (unit) => {
-        const made = await this.#performOnce(unit, write, claim);
-        // If an attempt of this call finds the response of the one before, the client still has the first reply.
-        const isRepeat = made.replayed && !hasPerformed;
-        hasPerformed ||= !made.replayed;
-        return { reply: made.reply, replayed: isRepeat };
-      }, true);
+      const { reply, replayed } = await transaction((unit) => this.#performOnce(unit, write, claim, attempts), true);
       if (replayed) markReplayed(context);
       return reply;
     } catch (error) {
@@ -106,43 +111,79 @@ export class Writes {
     write: Write<Open, Reply>,
   ): Promise<Reply> {
     if (!this.#board.isCluster) return transaction((unit) => this.#perform(unit, write, null), false);
-    const attempts = new AttemptClaims<Reply>();
+    const id = randomBytes(32);
+    const attempts = new Attempts<Reply>();
     return transaction(async (unit) => {
-      const earlier = await attempts.claim(unit);
-      if (earlier !== undefined) return earlier;
+      const attempt = attempts.begin();
+      const committed = await claimCall(unit, id, attempt);
+      if (committed !== undefined) {
+        const made = attempts.replyOf(committed);
+        if (made === undefined) throw damagedResponse();
+        return made;
+      }
       const reply = await this.#perform(unit, write, null);
-      attempts.performed(reply);
-      return reply;
+      if (unit.unchanged) await takeBackCall(unit, id);
+      return attempts.made(attempt, reply);
     }, true);
   }
 
-  /** Performs a call under an idempotency key the first time, and replays it after that. */
+  /**
+   * Performs a call under an idempotency key the first time, and replays it after that. If an attempt of this call finds that
+   * one before it has committed, this call is still the first.
+   */
   async #performOnce<Open extends Unit, Reply extends Message>(
     unit: Open,
     write: Write<Open, Reply>,
     claim: Claim,
+    attempts: Attempts<Reply>,
   ): Promise<{ reply: Reply; replayed: boolean }> {
     const { context } = write;
-    const known = await claimKey(unit, claim);
-    if (known !== undefined) return { reply: readReply(context.method, known), replayed: true };
+    const attempt = attempts.begin();
+    const known = await claimKey(unit, claim, attempt);
+    if (known !== undefined) {
+      const made = attempts.replyOf(known.attempt);
+      if (made !== undefined) return { reply: made, replayed: false };
+      return { reply: await this.#replay(unit.tx, write, known), replayed: true };
+    }
     spendCredential(context);
     const reply = await this.#perform(unit, write, claim.id);
-    await storeResponse(unit, claim, toBinary(context.method.output, reply), itemOf(reply));
-    return { reply, replayed: false };
+    await storeResponse(unit, claim, toBinary(context.method.output, toOutline(reply)), hasItem(reply));
+    return { reply: attempts.made(attempt, reply), replayed: false };
   }
 
   /**
    * Replays a call under an idempotency key while nothing may be written.
    * @throws `refusal` where the call has not been performed before
    */
-  async #replay<Reply extends Message>(context: HandlerContext, claim: Claim, refusal: StoaError): Promise<Reply> {
-    const known = await findStoredResponse(this.#board.readForWrite(context.signal), claim, this.#board.expiryNow());
+  async #replayOnly<Reply extends Message>(
+    write: Write<never, Reply>,
+    claim: Claim,
+    refusal: StoaError,
+  ): Promise<Reply> {
+    const { context } = write;
+    const db = this.#board.readForWrite(context.signal);
+    const known = await findPerformed(db, claim, this.#board.expiryNow());
     if (known === undefined) {
       spendCredential(context);
       throw refusal;
     }
     markReplayed(context);
-    return readReply(context.method, known);
+    return this.#replay(db, write, known);
+  }
+
+  /** The reply of a call that was performed before, as its repeat gets it. */
+  async #replay<Reply extends Message>(
+    db: Queryable,
+    { context: { method }, request }: Pick<Write<never, Reply>, "context" | "request">,
+    { reply: stored, item, item_id }: Performed,
+  ): Promise<Reply> {
+    if (stored === null) {
+      if (item === null || item_id === null) throw damagedResponse();
+      return create(method.output, { [item]: await this.#items[item](db, item_id) }) as Message as Reply;
+    }
+    const reply = readReply<Reply>(method, stored);
+    if (hasItem(reply)) await fillOutline(db, reply, request, this.#items);
+    return reply;
   }
 
   async #perform<Open extends Unit, Reply>(
@@ -151,7 +192,8 @@ export class Writes {
     replyId: Buffer | null,
   ): Promise<Reply> {
     const reply = await write.work(unit, replyId);
-    await this.#spend(unit, write);
+    // A write that changes nothing is free, unless its reply is stored.
+    if (!unit.unchanged || replyId !== null) await this.#spend(unit, write);
     return reply;
   }
 
@@ -159,12 +201,32 @@ export class Writes {
   async #spend<Open extends Unit>(unit: Open, write: Write<Open, unknown>): Promise<void> {
     const { context } = write;
     const name = rulesOf(context.method).limit;
-    if (this.#limits === undefined || name === undefined || unit.unchanged) return;
+    if (this.#limits === undefined || name === undefined) return;
     const { client, limits } = callOf(context.values).origin;
     const charged = isAnonymous(context) ? client.counted : callerOf(context);
     const { repair, ...verdict } = await this.#limits.charge(unit, name, charged);
     write.repair = repair;
     limits.enforce(verdict);
+  }
+}
+
+/** The attempts of one call, and what they have made. An attempt that has made a reply may have rolled back. */
+class Attempts<Reply> {
+  readonly #made = new Map<string, Reply>();
+
+  /** @returns a random name */
+  begin(): Buffer {
+    return randomBytes(16);
+  }
+
+  made(attempt: Buffer, reply: Reply): Reply {
+    this.#made.set(attempt.toString("hex"), reply);
+    return reply;
+  }
+
+  /** What the attempt has made, if it is one of this call. */
+  replyOf(attempt: Buffer | null): Reply | undefined {
+    return attempt === null ? undefined : this.#made.get(attempt.toString("hex"));
   }
 }
 

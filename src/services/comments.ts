@@ -21,7 +21,7 @@ import {
 import type { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
 import type { Board } from "../board/board.ts";
 import { createComment, listComments, type CommentSort as SortName } from "../board/comments.ts";
-import { showComment } from "../board/moderation/comments.ts";
+import { removeComment, restoreComment, showComment } from "../board/moderation/comments.ts";
 import { editComment } from "../board/moderation/edits.ts";
 import { reportComment } from "../board/moderation/reports.ts";
 import { listReplies } from "../board/replies.ts";
@@ -31,7 +31,6 @@ import { enumDefault, integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import { toReport } from "./moderation-mapper.ts";
 import { reasons } from "./moderation-words.ts";
-import type { Removals } from "./removals.ts";
 import type { ResourceMapper } from "./resource-mapper.ts";
 import { createVoteCalls } from "./votes.ts";
 
@@ -46,7 +45,6 @@ export function createCommentService(
   board: Board,
   writes: Writes,
   mapper: ResourceMapper,
-  removals: Removals,
 ): ServiceImpl<typeof CommentService> {
   const defaultLimit = integerDefault(ListCommentsRequestSchema.field.limit);
   const defaultReplies = integerDefault(ListRepliesRequestSchema.field.limit);
@@ -120,14 +118,14 @@ export function createCommentService(
       const { id, note } = request;
       const removal = { reason: reasons.optional(request.reason), note };
       return writes.run(context, request, async (unit) => {
-        const comment = await removals.removeComment(unit, callerOf(context), id, removal);
+        const comment = mapper.comment(await removeComment(unit, callerOf(context), Number(id), removal));
         return create(DeleteCommentResponseSchema, { comment });
       });
     },
 
     restoreComment(request, context) {
       return writes.run(context, request, async (unit) => {
-        const comment = await removals.restoreComment(unit, callerOf(context), request.id);
+        const comment = mapper.comment(await restoreComment(unit, callerOf(context), Number(request.id)));
         return create(RestoreCommentResponseSchema, { comment });
       });
     },

@@ -4,6 +4,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
 import {
   EraseAgentResponseSchema,
+  ListErasuresResponseSchema,
   ListReportsRequestSchema,
   ListReportsResponseSchema,
   LockResponseSchema,
@@ -21,31 +22,37 @@ import {
   UpdateCommunityResponseSchema,
 } from "../../gen/stoa/v1/moderation_service_pb.js";
 import type { Board } from "../board/board.ts";
-import { eraseAgent, revokeAgentKeys, suspendAgent, unsuspendAgent } from "../board/moderation/agents.ts";
+import { listCommunitiesOf } from "../board/communities.ts";
+import { eraseAgent, getAgentId, revokeAgentKeys, suspendAgent, unsuspendAgent } from "../board/moderation/agents.ts";
+import { removeComment, restoreComment } from "../board/moderation/comments.ts";
 import { updateCommunity } from "../board/moderation/communities.ts";
-import { setPostLock } from "../board/moderation/posts.ts";
+import { removeContent } from "../board/moderation/content.ts";
+import { finishErasure, listErasures } from "../board/moderation/erasure.ts";
+import { removePost, restorePost, setPostLock } from "../board/moderation/posts.ts";
 import { listReports, resolveReport } from "../board/moderation/reports.ts";
 import type { RemovalRequest } from "../board/moderation/roles.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import { badInput } from "../errors.ts";
 import type { Writes } from "../idempotency/writes.ts";
-import { removeContent } from "./content-removal.ts";
 import { toReport } from "./moderation-mapper.ts";
 import { reasons } from "./moderation-words.ts";
-import type { Removals } from "./removals.ts";
-import type { ResourceMapper } from "./resource-mapper.ts";
+import { type ResourceMapper, timestamp } from "./resource-mapper.ts";
+
+/** The share of a call's time in which posts and comments are removed. The rest is for the reply. */
+const usedShare = 0.6;
 
 /** Moderation by the operator. */
 export function createModerationService(
   board: Board,
   writes: Writes,
   mapper: ResourceMapper,
-  removals: Removals,
 ): ServiceImpl<typeof ModerationService> {
   const defaultKeep = integerDefault(RemoveRequestSchema.field.keepForDays);
   const defaultContentKeep = integerDefault(RemoveAgentContentRequestSchema.field.keepForDays);
   const defaultLimit = integerDefault(ListReportsRequestSchema.field.limit);
   const operator = "operator";
+  /** When a call must stop removing, by `performance.now()`. */
+  const endOf = (signal: AbortSignal) => performance.now() + usedShare * board.beginCall(signal);
 
   return {
     remove(request, context) {
@@ -56,15 +63,17 @@ export function createModerationService(
         return create(
           RemoveResponseSchema,
           "postId" in item
-            ? { post: await removals.removePost(unit, operator, item.postId, removal) }
-            : { comment: await removals.removeComment(unit, operator, item.commentId, removal) },
+            ? { post: mapper.post(await removePost(unit, operator, Number(item.postId), removal)) }
+            : { comment: mapper.comment(await removeComment(unit, operator, Number(item.commentId), removal)) },
         );
       });
     },
 
     async removeAgentContent({ name, reason, note, keepForDays = defaultContentKeep }, { signal }) {
       const removal = { ...toAct(reason, note), keepForDays: Number(keepForDays) };
-      return create(RemoveAgentContentResponseSchema, await removeContent(board, removals, signal, name, removal));
+      const endsAt = endOf(signal);
+      const agentId = await getAgentId(board.read(signal), name);
+      return create(RemoveAgentContentResponseSchema, await removeContent(board, signal, agentId, removal, endsAt));
     },
 
     restore(request, context) {
@@ -73,8 +82,8 @@ export function createModerationService(
         return create(
           RestoreResponseSchema,
           "postId" in item
-            ? { post: await removals.restorePost(unit, operator, item.postId) }
-            : { comment: await removals.restoreComment(unit, operator, item.commentId) },
+            ? { post: mapper.post(await restorePost(unit, operator, Number(item.postId))) }
+            : { comment: mapper.comment(await restoreComment(unit, operator, Number(item.commentId))) },
         );
       });
     },
@@ -117,15 +126,30 @@ export function createModerationService(
     },
 
     async eraseAgent(request, context) {
+      const { signal } = context;
       const { name, reason, note, content } = request;
-      const act = toAct(reason, note);
+      let erasure: Awaited<ReturnType<typeof eraseAgent>> | undefined;
       const reply = await writes.run(context, request, async (unit) => {
-        const id = await eraseAgent(unit, name, act);
-        return create(EraseAgentResponseSchema, { agentId: BigInt(id), complete: !content });
+        erasure = await eraseAgent(unit, name, toAct(reason, note), content);
+        return create(EraseAgentResponseSchema, { agentId: BigInt(erasure.item_id) });
       });
-      if (!content) return reply;
-      const removed = await removeContent(board, removals, context.signal, name, { ...act, keepForDays: 0 });
-      return create(EraseAgentResponseSchema, { agentId: reply.agentId, ...removed });
+      // It is recorded: whatever this call does not come to, a replica continues.
+      if (erasure !== undefined) Object.assign(reply, await finishErasure(board, signal, erasure, endOf(signal)));
+      if (content) {
+        const created = await listCommunitiesOf(board.read(signal), Number(reply.agentId));
+        reply.communities = created.map((row) => mapper.community(row));
+      }
+      return reply;
+    },
+
+    async listErasures(_, { signal }) {
+      const rows = await listErasures(board.read(signal));
+      const erasures = rows.map(({ item_id, began_at, reason }) => ({
+        agentId: BigInt(item_id),
+        beganAt: timestamp(began_at),
+        content: reason !== null,
+      }));
+      return create(ListErasuresResponseSchema, { erasures });
     },
 
     updateCommunity(request, context) {

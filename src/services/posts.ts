@@ -22,7 +22,7 @@ import {
 } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Board } from "../board/board.ts";
 import { editPost, listRevisions } from "../board/moderation/edits.ts";
-import { setPostLock } from "../board/moderation/posts.ts";
+import { removePost, restorePost, setPostLock } from "../board/moderation/posts.ts";
 import { reportPost } from "../board/moderation/reports.ts";
 import { createPost, getPost } from "../board/posts.ts";
 import type { Vote } from "../board/votes.ts";
@@ -32,7 +32,6 @@ import type { Writes } from "../idempotency/writes.ts";
 import { feedDefaults, readFeed } from "./feeds.ts";
 import { toReport } from "./moderation-mapper.ts";
 import { reasons } from "./moderation-words.ts";
-import type { Removals } from "./removals.ts";
 import { type ResourceMapper, timestamp } from "./resource-mapper.ts";
 import { createVoteCalls } from "./votes.ts";
 
@@ -40,7 +39,6 @@ export function createPostService(
   board: Board,
   writes: Writes,
   mapper: ResourceMapper,
-  removals: Removals,
 ): ServiceImpl<typeof PostService> {
   const defaults = feedDefaults(ListPostsRequestSchema.field);
   const defaultCommunity = stringDefault(CreatePostRequestSchema.field.community);
@@ -89,14 +87,14 @@ export function createPostService(
       const { id, note } = request;
       const removal = { reason: reasons.optional(request.reason), note };
       return writes.run(context, request, async (unit) => {
-        const post = await removals.removePost(unit, callerOf(context), id, removal);
+        const post = mapper.post(await removePost(unit, callerOf(context), Number(id), removal));
         return create(DeletePostResponseSchema, { post });
       });
     },
 
     restorePost(request, context) {
       return writes.run(context, request, async (unit) => {
-        const post = await removals.restorePost(unit, callerOf(context), request.id);
+        const post = mapper.post(await restorePost(unit, callerOf(context), Number(request.id)));
         return create(RestorePostResponseSchema, { post });
       });
     },

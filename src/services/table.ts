@@ -10,6 +10,8 @@ import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { SearchService } from "../../gen/stoa/v1/search_service_pb.js";
 import type { Board } from "../board/board.ts";
 import type { InboxStreams } from "../board/inbox/streams.ts";
+import { showComment } from "../board/moderation/comments.ts";
+import { showPost } from "../board/moderation/posts.ts";
 import type { WriteLimits } from "../board/write-limits.ts";
 import type { RegistrationMode } from "../contract/registration.ts";
 import { Writes } from "../idempotency/writes.ts";
@@ -27,7 +29,6 @@ import { createModerationRecordService } from "./moderation-record.ts";
 import { createPostService } from "./posts.ts";
 import { ReceiptMapper } from "./receipt-mapper.ts";
 import { createRegistrationCheck } from "./registration.ts";
-import { Removals } from "./removals.ts";
 import { ResourceMapper } from "./resource-mapper.ts";
 import { createSearchService } from "./search.ts";
 import { StreamPace } from "./stream-pace.ts";
@@ -57,22 +58,24 @@ export function createServiceTable({
   writeLimits,
 }: ServiceOptions) {
   const mapper = new ResourceMapper(siteUrl);
-  const removals = new Removals(mapper);
   const receipts = new ReceiptMapper(siteUrl);
-  const writes = new Writes(board, ledger, writeLimits);
+  const writes = new Writes(board, ledger, writeLimits, {
+    post: async (db, id) => mapper.post(await showPost(db, id)),
+    comment: async (db, id) => mapper.comment(await showComment(db, id)),
+  });
   const keys = new ApiKeys(board);
   const paces = new StreamPace();
   const authenticator = new Authenticator(board, operatorToken);
   const operatorServices = [
     { service: LedgerOperatorService, implementation: createLedgerOperatorService(ledger, writes, receipts) },
-    { service: ModerationService, implementation: createModerationService(board, writes, mapper, removals) },
+    { service: ModerationService, implementation: createModerationService(board, writes, mapper) },
   ];
   return {
     services: [
       { service: AgentService, implementation: createAgentService(board, writes, mapper, keys) },
       { service: CommunityService, implementation: createCommunityService(board, writes, mapper) },
-      { service: PostService, implementation: createPostService(board, writes, mapper, removals) },
-      { service: CommentService, implementation: createCommentService(board, writes, mapper, removals) },
+      { service: PostService, implementation: createPostService(board, writes, mapper) },
+      { service: CommentService, implementation: createCommentService(board, writes, mapper) },
       { service: InboxService, implementation: createInboxService(board, writes, inboxes, keys, paces) },
       { service: SearchService, implementation: createSearchService(board, mapper) },
       { service: LedgerService, implementation: createLedgerService(ledger, receipts, paces) },

@@ -26,14 +26,17 @@ const objectsIn = (text: string) =>
     .map((line) => JSON.parse(line));
 const done = (stdout: string) => ({ status: 0, stdout: `${stdout}\n`, stderr: "" });
 
-/** Runs it as a process on a real terminal, where somebody types when asked. All output comes as one text. */
-function onRealTerminal(answer: string, ...args: string[]): Promise<Run> {
+/** Runs it as a process on a real terminal, where somebody types an answer when asked. All output comes as one text. */
+function onRealTerminal(answers: string | string[], ...args: string[]): Promise<Run> {
+  const left = [answers].flat();
   const command = [process.execPath, main, "moderate", service.url, ...args].map((part) => `'${part}'`).join(" ");
   const child = spawn("script", ["-qec", command, "/dev/null"], { env: { ...nodeEnvironment, ...environment } });
   let stdout = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     stdout += text;
-    if (stdout.includes("[y/N]") && child.stdin.writable) child.stdin.end(answer);
+    const asked = stdout.split("[y/N]").length - 1;
+    while (left.length > 0 && asked > [answers].flat().length - left.length) child.stdin.write(left.shift() as string);
+    if (left.length === 0 && child.stdin.writable) child.stdin.end();
   });
   return new Promise((resolve) => child.once("close", (status) => resolve({ status, stdout, stderr: "" })));
 }
@@ -213,6 +216,32 @@ describe("stoa moderate asks", () => {
     const erased = await onTerminal("yes\n", "erase", name, "--reason", "other", "--content");
     expect(erased).toMatchObject({ status: 0, stderr: expect.stringContaining("This cannot be undone.") });
     expect(await service.rest(`agents/${name}`)).toMatchObject({ status: 404 });
+  });
+
+  it("whether to replace the texts of the communities of an erased agent", async () => {
+    const places = await Promise.all(
+      ["quiet", "loud"].map(async (name) => {
+        const { name: agent, stoa } = await join();
+        await stoa.communities.createCommunity({ name, title: "Personal data", description: `Of ${hostile}` });
+        return { name, erase: ["erase", agent, "--reason", "personal_data", "--content"] };
+      }),
+    );
+    const [quiet, loud] = places as [(typeof places)[number], (typeof places)[number]];
+    const unasked = await moderate(...quiet.erase, "--yes");
+    expect(unasked).toMatchObject({
+      status: 0,
+      stderr: expect.stringContaining('to replace these texts: community quiet --title quiet --description ""'),
+    });
+    const asked = await onRealTerminal(["yes\r", "y\r"], ...loud.erase);
+    expect(asked.status).toBe(0);
+    expect(asked.stdout).toContain("community loud, which the agent created: Personal data: Of Cheap");
+    expect(asked.stdout).toContain("changed community loud");
+    expect(asked.stdout).not.toContain("\u001b]0;owned");
+    const texts = await Promise.all(
+      places.map(async ({ name }) => (await service.rest(`communities/${name}`)).body.community.title),
+    );
+    expect(texts).toEqual(["Personal data", "loud"]);
+    expect(await moderate("erasures")).toEqual(done("every erasure is finished"));
   });
 
   const destructive = ["remove post 1", "remove-content Zeno", "suspend Zeno", "revoke-keys Zeno", "erase Zeno"];

@@ -6,6 +6,7 @@ import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { asOperator, type LedgerUnderTest, startLedger, verifyLedger } from "../ledger/support.ts";
 import { askText } from "../services/replays.ts";
+import { startCuttingProxy } from "../support/cutting-proxy.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { recount, rowCounts } from "../support/recount.ts";
 import { type Service, startService } from "../support/service.ts";
@@ -144,6 +145,24 @@ describe("a repeat that comes while the first call is in its midst", () => {
     await waiting(service.db, claiming);
     await lock.release();
     expect([(await first).status, (await second).status]).toEqual([201, 400]);
+  });
+
+  it("is the first if the first call loses its COMMIT, and that one then gets the replay", async () => {
+    const [title, key] = [`Post ${short()}`, randomUUID()];
+    const proxy = await startCuttingProxy(service.db.config);
+    const cut = await startService({ db: service.db, config: { database: proxy.config } });
+    const lock = await lockGeneral(service.db);
+    const first = post(title, key, cut);
+    await waiting(service.db, inserting);
+    const second = post(title, key, replica);
+    await waiting(service.db, claiming);
+    proxy.cutAtText("COMMIT", "before");
+    await lock.release();
+    const replies = await Promise.all([first, second]);
+    expect(proxy.wasCut()).toBe(true);
+    expect(replies.filter(({ replayed }) => replayed === null)).toHaveLength(1);
+    expect(new Set(replies.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(await postsTitled(title)).toBe(1);
   });
 
   it("takes its place when its client goes away", async () => {

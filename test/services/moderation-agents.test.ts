@@ -3,9 +3,13 @@ import { randomUUID } from "node:crypto";
 import { Code } from "@connectrpc/connect";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
+import { Board } from "../../src/board/board.ts";
+import { eraseAgent } from "../../src/board/moderation/agents.ts";
+import { Database } from "../../src/store/database/database.ts";
 import { refusal, TestClock } from "../ledger/support.ts";
 import { type Agent, everythingStored, type Moderated, spam, startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
+import { waitUntil } from "../support/wait.ts";
 
 const clock = new TestClock("2026-05-01T12:00:00Z");
 const minute = 60_000;
@@ -299,6 +303,34 @@ describe("an erased agent", () => {
     expect(await everythingStored(service)).not.toContain(text);
     const again = await other.operator.eraseAgent({ name: agent.name, reason: spam, content: true });
     expect(again).toMatchObject({ agentId: reply.agentId, posts: 0n, comments: 0n, complete: true });
+    expect(await recount(service.db)).toEqual([]);
+  });
+
+  it("goes completely although the call that began it is lost: any replica continues", async () => {
+    const agent = await service.register();
+    const text = `words-${randomUUID()}`;
+    const id = await service.post(agent, { body: text });
+    for (let n = 0; n < 3; n++) await service.comment(agent, id, { body: text });
+    const reported = await service.post(await service.register());
+    const report = { reason: "spam", note: text };
+    expect((await service.rest(`posts/${reported}/report`, { key: agent.key, body: report })).status).toBe(200);
+    const place = `place-${randomUUID().slice(0, 8)}`;
+    await service.found(agent, place);
+    const db = new Database({ address: service.db.config, connections: 4 });
+    const board = new Board(db, clock.now);
+    const { item_id: agentId } = await board.write(new AbortController().signal, (unit) =>
+      eraseAgent(unit, agent.name, { reason: "spam", note: "" }, true),
+    );
+    await db.close();
+    const { erasures } = await other.operator.listErasures({});
+    expect(erasures).toMatchObject([{ agentId: BigInt(agentId), beganAt: at(clock.ms), content: true }]);
+    expect((await service.rest("agents/me", { key: agent.key })).status).toBe(401);
+    clock.ms += minute;
+    await waitUntil("the end of it", async () => (await service.operator.listErasures({})).erasures.length === 0);
+    expect(await everythingStored(service)).not.toContain(text);
+    expect((await service.rest(`communities/${place}/moderators`)).body.moderators).toEqual([]);
+    const { communities } = await service.operator.eraseAgent({ name: agent.name, reason: spam, content: true });
+    expect(communities).toMatchObject([{ name: place, title: place, createdBy: "[removed]" }]);
     expect(await recount(service.db)).toEqual([]);
   });
 

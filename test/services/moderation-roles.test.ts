@@ -424,6 +424,7 @@ describe("the operator's calls", () => {
     revokeKeys: { name: "no-such-agent", reason: spam },
     eraseAgent: { name: "no-such-agent", reason: spam },
     updateCommunity: { name: "no-such-place" },
+    listErasures: {},
     listReports: {},
     resolveReport: { id: 987_654_321n },
   };

@@ -81,8 +81,8 @@ const rules: Record<string, string> = {
     SELECT id, item, item_id FROM reports WHERE is_open = 1 AND (
       (item = 'post' AND item_id IN (SELECT id FROM removed_posts))
       OR (item = 'comment' AND item_id IN (SELECT id FROM removed_comments)))`,
-  "a reply is kept with its call, and goes only where it held an API key": `
-    SELECT HEX(id) AS id FROM idempotency_replies WHERE reply IS NULL AND NOT sealed`,
+  "a reply is kept with its call, and goes only where it held an API key or the text of what is removed": `
+    SELECT HEX(id) AS id FROM idempotency_replies WHERE reply IS NULL AND NOT sealed AND item IS NULL`,
   "names are unique without regard to case, and never reserved": `
     SELECT name_key, COUNT(*) AS n FROM agents GROUP BY name_key HAVING n > 1
     UNION ALL SELECT name, 1 FROM agents WHERE (name_key <> LOWER(name) AND name <> '[removed]') OR name_key IN ('register', 'me')`,

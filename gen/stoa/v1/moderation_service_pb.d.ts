@@ -477,11 +477,19 @@ export declare type EraseAgentResponse = Message<"stoa.v1.EraseAgentResponse"> &
   comments: bigint;
 
   /**
-   * Whether all that was asked for is done.
+   * Whether all that was asked for is done. If not, the service continues by itself.
    *
    * @generated from field: bool complete = 4;
    */
   complete: boolean;
+
+  /**
+   * With `content`: the communities that the agent created, at most 100. Their titles and descriptions stay until the
+   * operator changes them.
+   *
+   * @generated from field: repeated stoa.v1.Community communities = 5;
+   */
+  communities: Community[];
 };
 
 /**
@@ -489,6 +497,66 @@ export declare type EraseAgentResponse = Message<"stoa.v1.EraseAgentResponse"> &
  * Use `create(EraseAgentResponseSchema)` to create a new message.
  */
 export declare const EraseAgentResponseSchema: GenMessage<EraseAgentResponse>;
+
+/**
+ * @generated from message stoa.v1.ListErasuresRequest
+ */
+export declare type ListErasuresRequest = Message<"stoa.v1.ListErasuresRequest"> & {
+};
+
+/**
+ * Describes the message stoa.v1.ListErasuresRequest.
+ * Use `create(ListErasuresRequestSchema)` to create a new message.
+ */
+export declare const ListErasuresRequestSchema: GenMessage<ListErasuresRequest>;
+
+/**
+ * @generated from message stoa.v1.ListErasuresResponse
+ */
+export declare type ListErasuresResponse = Message<"stoa.v1.ListErasuresResponse"> & {
+  /**
+   * @generated from field: repeated stoa.v1.Erasure erasures = 1;
+   */
+  erasures: Erasure[];
+};
+
+/**
+ * Describes the message stoa.v1.ListErasuresResponse.
+ * Use `create(ListErasuresResponseSchema)` to create a new message.
+ */
+export declare const ListErasuresResponseSchema: GenMessage<ListErasuresResponse>;
+
+/**
+ * The erasure of an agent that is not finished yet.
+ *
+ * @generated from message stoa.v1.Erasure
+ */
+export declare type Erasure = Message<"stoa.v1.Erasure"> & {
+  /**
+   * The number of the agent in the public record.
+   *
+   * @generated from field: int64 agent_id = 1;
+   */
+  agentId: bigint;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp began_at = 2;
+   */
+  beganAt?: Timestamp | undefined;
+
+  /**
+   * Whether the agent's posts and comments are removed as well.
+   *
+   * @generated from field: bool content = 3;
+   */
+  content: boolean;
+};
+
+/**
+ * Describes the message stoa.v1.Erasure.
+ * Use `create(ErasureSchema)` to create a new message.
+ */
+export declare const ErasureSchema: GenMessage<Erasure>;
 
 /**
  * @generated from message stoa.v1.UpdateCommunityRequest
@@ -723,8 +791,8 @@ export declare const ModerationService: GenService<{
   },
   /**
    * Erases an agent: its keys are revoked, its profile is gone, its name becomes `[removed]` wherever it is shown, and
-   * nobody can register the name again. With `content`, its posts and comments are removed as well: repeat the call until
-   * `complete` is true.
+   * nobody can register the name again. With `content`, its posts and comments are removed and the notes of its reports
+   * erased as well. The erasure is recorded first: what this call does not come to, the service continues by itself.
    *
    * @generated from rpc stoa.v1.ModerationService.EraseAgent
    */
@@ -732,6 +800,16 @@ export declare const ModerationService: GenService<{
     methodKind: "unary";
     input: typeof EraseAgentRequestSchema;
     output: typeof EraseAgentResponseSchema;
+  },
+  /**
+   * The erasures of agents that are not finished yet, at most 1,000.
+   *
+   * @generated from rpc stoa.v1.ModerationService.ListErasures
+   */
+  listErasures: {
+    methodKind: "unary";
+    input: typeof ListErasuresRequestSchema;
+    output: typeof ListErasuresResponseSchema;
   },
   /**
    * Changes the title, the description or the moderators of a community; absent members stay as they are.

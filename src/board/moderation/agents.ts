@@ -1,10 +1,7 @@
 import { badInput, notFound, type StoaError } from "../../errors.ts";
 import { findAgentByName } from "../../store/tables/agents.ts";
-import { listCommentIdsByAuthor } from "../../store/tables/comments.ts";
 import { eraseReply } from "../../store/tables/idempotency-replies.ts";
 import { closeInbox } from "../../store/tables/inboxes.ts";
-import { listPostIdsByAuthor } from "../../store/tables/posts.ts";
-import { eraseTextsOfAuthor } from "../../store/tables/removed-posts.ts";
 import { keyLifetimeMs } from "../../store/tables/reply-check.ts";
 import {
   deleteSuspension,
@@ -18,6 +15,7 @@ import {
   revokeKeys,
   type Suspension,
 } from "../../store/tables/suspensions.ts";
+import { putUnfinished, type UnfinishedRemoval } from "../../store/tables/unfinished-removals.ts";
 import { isAgentName } from "../agents.ts";
 import type { Queryable, Unit } from "../board.ts";
 import { removeFromSearch } from "../search/index-items.ts";
@@ -93,45 +91,45 @@ export async function revokeAgentKeys(unit: Unit, name: string, { reason, note }
 }
 
 /**
- * Erases an agent: its profile and its keys are gone, its name is `[removed]` wherever it is shown, and stays taken.
- * @returns the agent's id
+ * Erases an agent: its profile and its keys are gone, its name is `[removed]` wherever it is shown, and stays taken. What
+ * takes longer is recorded: `finishErasure` continues it.
+ * @param content whether to remove its posts and comments as well; this may be asked for later, too
+ * @returns what is recorded
  * @throws StoaError `not_found`
  */
-export async function eraseAgent(unit: Unit, name: string, { reason, note }: AgentAct): Promise<number> {
+export async function eraseAgent(
+  unit: Unit,
+  name: string,
+  { reason, note }: AgentAct,
+  content: boolean,
+): Promise<UnfinishedRemoval> {
+  const { tx, now } = unit;
   const { id, name: shown, key_reply } = await lockNamed(unit, name);
+  const erasure: UnfinishedRemoval = {
+    item: "agent",
+    item_id: id,
+    began_at: now,
+    ...(content ? { reason, note } : { reason: null, note: "" }),
+  };
   if (shown === erasedName) {
+    await putUnfinished(tx, erasure);
     unit.unchanged = true;
-    return id;
+    return erasure;
   }
   await revokeAll(unit, id, key_reply);
-  await eraseAgentRow(unit.tx, id);
-  await removeFromSearch(unit.tx, "agents", id);
-  await closeInbox(unit.tx, id);
+  await eraseAgentRow(tx, id);
+  await removeFromSearch(tx, "agents", id);
+  await closeInbox(tx, id);
+  await putUnfinished(tx, erasure);
   await recordAct(unit, { role: "operator", act: "erase", item: "agent", itemId: id, reason, note });
-  return id;
+  return erasure;
 }
 
-/**
- * The newest posts and comments of an agent, erased or not, that stand.
- * @throws StoaError `not_found`
- */
-export async function listContent(
-  db: Queryable,
-  name: string,
-  limit: number,
-): Promise<{ agentId: number; postIds: number[]; commentIds: number[] }> {
+/** The id of an agent, erased or not. @throws StoaError `not_found` */
+export async function getAgentId(db: Queryable, name: string): Promise<number> {
   const agent = isAgentName(name) ? await findAgentByName(db, name.toLowerCase()) : undefined;
   if (agent === undefined) throw noSuchAgent();
-  return {
-    agentId: agent.id,
-    postIds: await listPostIdsByAuthor(db, agent.id, limit),
-    commentIds: await listCommentIdsByAuthor(db, agent.id, limit),
-  };
-}
-
-/** Erases the texts of an agent that are kept after their removal. */
-export async function eraseKeptTexts({ tx }: Unit, agentId: number): Promise<void> {
-  await eraseTextsOfAuthor(tx, agentId);
+  return agent.id;
 }
 
 function noSuchAgent(): StoaError {

@@ -11,7 +11,6 @@ import {
   type RemovedCommentState,
 } from "../../store/tables/removed-comments.ts";
 import { addToCommentCount } from "../../store/tables/removed-posts.ts";
-import { closeReportsAbout } from "../../store/tables/reports.ts";
 import type { Queryable, Unit } from "../board.ts";
 import type { CommentRow } from "../comments.ts";
 import { type NotedAct, noteAct, noteRemoval, noteRestore } from "../inbox/changes.ts";
@@ -20,6 +19,7 @@ import { removeFromSearch, restoreInSearch } from "../search/index-items.ts";
 import { changeOfRemoval, lockAnywhere } from "./posts.ts";
 import { recordAct } from "./record.ts";
 import { checkRestorer, decideRemoval, type Moderator, type RemovalRequest } from "./roles.ts";
+import { beginAfterwork, endAfterwork } from "./unfinished.ts";
 
 /** A comment as its row stands, and the post that it is on. */
 type LockedComment = { postId: number; communityId: number; isPostRemoved: boolean } & (
@@ -39,7 +39,7 @@ export async function removeComment(
   id: number,
   request: RemovalRequest,
 ): Promise<CommentRow> {
-  const { tx, now } = unit;
+  const { tx } = unit;
   const { postId, communityId, isPostRemoved, standing, removed } = await lockWithPost(unit, id);
   const { author_id: authorId } = standing ?? removed;
   const removal = await decideRemoval(unit, moderator, { authorId, communityId }, request);
@@ -53,7 +53,7 @@ export async function removeComment(
     await addToCommentCount(tx, postId, isPostRemoved, -1);
     await addToAgent(tx, authorId, { comments: -1, karma: -standing.score });
     isNoted = await noteRemoval(unit, words, noted);
-    await closeReportsAbout(tx, "comment", id, now);
+    await beginAfterwork(unit, { item: "comment", item_id: id });
   } else if (change !== undefined) {
     await putCommentRemoval(tx, id, change);
     isNoted = await noteAct(unit, words, noted);
@@ -84,15 +84,19 @@ export async function restoreComment(unit: Unit, moderator: Moderator, id: numbe
   await addToCommentCount(tx, postId, isPostRemoved, 1);
   await addToAgent(tx, authorId, { comments: 1, karma: removed.score });
   await moveCommentBack(tx, id);
+  await endAfterwork(unit, { item: "comment", item_id: id });
   await restoreInSearch(tx, "comments", id);
   const isNoted = await noteRestore(unit, { postId, commentId: id, authorId }, { moderator, act: "restore" });
   await recordAct(unit, { role, act: "restore", item: "comment", itemId: id, isNoted });
   return showComment(tx, id);
 }
 
-/** A comment as everybody sees it, standing or removed. @throws StoaError `not_found` */
+/**
+ * A comment as everybody sees it, standing or removed. It may be restored between two looks.
+ * @throws StoaError `not_found`
+ */
 export async function showComment(db: Queryable, id: number): Promise<CommentRow> {
-  const comment = (await findComment(db, id)) ?? (await findRemovedComment(db, id));
+  const comment = (await findComment(db, id)) ?? (await findRemovedComment(db, id)) ?? (await findComment(db, id));
   if (comment === undefined) throw unknownComment();
   return comment;
 }

@@ -13,7 +13,6 @@ import {
   putPostRemoval,
   type RemovedPostState,
 } from "../../store/tables/removed-posts.ts";
-import { closeReportsAbout } from "../../store/tables/reports.ts";
 import type { Queryable, Unit } from "../board.ts";
 import { type NotedAct, noteAct, noteRemoval, noteRestore } from "../inbox/changes.ts";
 import { noSuchPost, unknownPost } from "../missing.ts";
@@ -21,6 +20,7 @@ import type { PostView } from "../posts.ts";
 import { removeFromSearch, restoreInSearch } from "../search/index-items.ts";
 import { recordAct } from "./record.ts";
 import { checkModerator, checkRestorer, decideRemoval, type Moderator, type RemovalRequest } from "./roles.ts";
+import { beginAfterwork, endAfterwork } from "./unfinished.ts";
 
 /** A post as its row stands: among the posts, or among the removed ones. */
 type LockedPost = { communityId: number } & (
@@ -40,7 +40,7 @@ export async function removePost(
   id: number,
   request: RemovalRequest,
 ): Promise<PostView> {
-  const { tx, now } = unit;
+  const { tx } = unit;
   const { communityId, standing, removed } = await lockExisting(unit, id);
   const { author_id: authorId } = standing ?? removed;
   const removal = await decideRemoval(unit, moderator, { authorId, communityId }, request);
@@ -54,7 +54,7 @@ export async function removePost(
     await removeFromSearch(tx, "posts", id);
     await countPost(tx, communityId, authorId, { posts: -1, karma: -score });
     isNoted = await noteRemoval(unit, words, noted);
-    await closeReportsAbout(tx, "post", id, now);
+    await beginAfterwork(unit, { item: "post", item_id: id });
   } else if (change !== undefined) {
     await putPostRemoval(tx, id, change);
     isNoted = await noteAct(unit, words, noted);
@@ -83,6 +83,7 @@ export async function restorePost(unit: Unit, moderator: Moderator, id: number):
   }
   if (removed.erase_at === null || removed.erase_at <= now) throw notFound("The text of this post has been erased.");
   await movePostBack(tx, id);
+  await endAfterwork(unit, { item: "post", item_id: id });
   await restoreInSearch(tx, "posts", id);
   await countPost(tx, communityId, authorId, { posts: 1, karma: removed.upvotes - removed.downvotes });
   const isNoted = await noteRestore(unit, { postId: id, commentId: null, authorId }, { moderator, act: "restore" });
@@ -108,9 +109,12 @@ export async function setPostLock(unit: Unit, moderator: Moderator, id: number, 
   return showPost(tx, id);
 }
 
-/** A post as everybody sees it, standing or removed. @throws StoaError `not_found` */
+/**
+ * A post as everybody sees it, standing or removed. It may be restored between two looks.
+ * @throws StoaError `not_found`
+ */
 export async function showPost(db: Queryable, id: number): Promise<PostView> {
-  const post = (await findPost(db, id)) ?? (await findRemovedPost(db, id));
+  const post = (await findPost(db, id)) ?? (await findRemovedPost(db, id)) ?? (await findPost(db, id));
   if (post === undefined) throw unknownPost();
   return post;
 }

@@ -1,8 +1,16 @@
 import { eraseCommentTexts } from "../../store/tables/removed-comments.ts";
 import { erasePostTexts } from "../../store/tables/removed-posts.ts";
+import { listUnfinished, type UnfinishedRemoval } from "../../store/tables/unfinished-removals.ts";
 import type { Board } from "../board.ts";
+import { finishErasure } from "./erasure.ts";
+import { continueAfterwork } from "./unfinished.ts";
 
-const batch = 200;
+/** How many texts one transaction erases. Each has 40 KB at most. */
+const batch = 50;
+/** For how long the call that began an erasure works on it alone, in milliseconds. A call takes 10 seconds by default. */
+const ownMs = 15_000;
+/** How many unfinished removals are read at once. */
+const portion = 20;
 
 /** Erases the texts of removed posts and comments whose time is over. */
 export async function eraseExpiredTexts(board: Board, signal: AbortSignal): Promise<void> {
@@ -11,4 +19,29 @@ export async function eraseExpiredTexts(board: Board, signal: AbortSignal): Prom
       erased = await board.write(signal, ({ tx }) => erase(tx, board.expiryNow(), batch));
     }
   }
+}
+
+/** Continues what removals and erasures have left, until nothing is left. Any number of replicas may do so at once. */
+export async function finishRemovals(board: Board, signal: AbortSignal): Promise<void> {
+  const failures: unknown[] = [];
+  let after: UnfinishedRemoval | undefined;
+  do {
+    const some = await listUnfinished(board.read(signal), after, portion);
+    for (const removal of some) {
+      // One that fails must not keep the others from being finished.
+      await finish(board, signal, removal).catch((error) => failures.push(error));
+      signal.throwIfAborted();
+    }
+    after = some.at(-1);
+  } while (after !== undefined);
+  if (failures.length > 0) throw failures[0];
+}
+
+async function finish(board: Board, signal: AbortSignal, removal: UnfinishedRemoval): Promise<void> {
+  const { item, item_id, began_at } = removal;
+  if (item === "agent") {
+    if (began_at + ownMs <= board.now()) await finishErasure(board, signal, removal);
+    return;
+  }
+  while (!(await board.write(signal, (unit) => continueAfterwork(unit, { item, item_id }))));
 }

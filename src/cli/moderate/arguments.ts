@@ -18,6 +18,7 @@ export interface Keeping {
 /** What `stoa moderate` is to do. */
 export type Act =
   | { act: "reports" }
+  | { act: "erasures" }
   | { act: "record"; query: ModerationQuery; limit: number }
   | ({ act: "remove"; item: Item } & Why & Keeping)
   | { act: "restore"; item: Item }
@@ -76,6 +77,7 @@ const why = ["reason", "note"];
 /** The options of each act, besides those of all. */
 const optionsOf: Record<Act["act"], readonly string[]> = {
   reports: [],
+  erasures: [],
   record: ["limit", "act", "role", "reason", "item", "item-id"],
   remove: [...why, "keep-days"],
   restore: [],
@@ -122,6 +124,7 @@ type Values = ReturnType<typeof parse>["values"];
 function toAct(act: Act["act"], rest: string[], values: Values): Act {
   switch (act) {
     case "reports":
+    case "erasures":
       return { act };
     case "record":
       return { act, query: toQuery(values), limit: toNumber("--limit", values.limit ?? "100") };

@@ -20,6 +20,8 @@ export function createDialog({ stdin, stdout, stderr }: Caller, signal: AbortSig
     note: (line) => void stderr.write(`${line}\n`),
     canAsk: stdin.isTTY === true && stderr.isTTY === true,
     async ask(question) {
+      // After an earlier question the input may have ended. Another one would wait for ever.
+      if (stdin.readableEnded) return false;
       const asking = createInterface({ input: stdin, output: stderr });
       // Ctrl-D ends the input without an answer, and so does Ctrl-C. In some versions of Node.js the question then rejects, in
       // others it never ends.

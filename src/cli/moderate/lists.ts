@@ -78,6 +78,23 @@ function reportLines(report: Report, { author, text }: Reported): string[] {
   return [row(`${id}`, aboutOf(report), reason ?? "", terminalText(author)), ...below];
 }
 
+/** Prints the erasures that are not finished. @throws StoaError */
+export async function listErasures(
+  { moderation }: OperatorClient,
+  json: boolean,
+  { out }: Dialog,
+  signal: AbortSignal,
+): Promise<void> {
+  const { erasures } = await moderation.listErasures({}, { signal });
+  for (const erasure of erasures) {
+    const { agentId, beganAt, content } = erasure;
+    const what = content ? "with its posts and comments" : "without its posts and comments";
+    if (json) out(JSON.stringify(toRestJson(erasure)));
+    else out(`agent ${agentId} in the record, ${what}, since ${timeText(beganAt)}`);
+  }
+  if (erasures.length === 0 && !json) out("every erasure is finished");
+}
+
 /** Prints the newest acts of the public record. @throws StoaError */
 export async function listRecord(
   stoa: StoaClient,

@@ -1,8 +1,9 @@
 import { createOperatorClient, createStoaClient, type OperatorClient, type StoaError } from "../../client/index.ts";
 import { UsageError } from "../usage.ts";
 import type { ModerateArguments } from "./arguments.ts";
+import { offerTexts } from "./community-texts.ts";
 import type { Dialog } from "./dialog.ts";
-import { listRecord, listReports } from "./lists.ts";
+import { listErasures, listRecord, listReports } from "./lists.ts";
 import { perform } from "./perform.ts";
 import { plan } from "./plan.ts";
 
@@ -33,6 +34,10 @@ export async function moderate(
     await listReports(operator, stoa, json, dialog, signal);
     return exitStatus.done;
   }
+  if (act.act === "erasures") {
+    await listErasures(operator, json, dialog, signal);
+    return exitStatus.done;
+  }
   const planned = yes ? undefined : await plan(stoa, act, () => checkAsking(dialog));
   if (planned !== undefined) {
     for (const line of planned.shown) dialog.note(line);
@@ -41,10 +46,15 @@ export async function moderate(
       return exitStatus.notDone;
     }
   }
-  const { line, reply, complete } = await perform(operator, act, signal);
+  const { line, reply, complete, communities } = await perform(operator, act, signal);
   dialog.out(json ? JSON.stringify(reply) : line);
+  await offerTexts(operator, communities ?? [], { asks: !yes, dialog, signal });
   if (complete) return exitStatus.done;
-  dialog.note("not everything is removed; run the command again");
+  dialog.note(
+    act.act === "erase"
+      ? "not everything is removed yet; the service continues. The act erasures lists what is not finished"
+      : "not everything is removed; run the command again",
+  );
   return exitStatus.notDone;
 }
 

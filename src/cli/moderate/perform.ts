@@ -1,4 +1,4 @@
-import type { OperatorClient } from "../../client/index.ts";
+import type { Community, OperatorClient } from "../../client/index.ts";
 import { toRestJson } from "../../client/rest-json.ts";
 import type { Act, Item } from "./arguments.ts";
 import { terminalText } from "./terminal-text.ts";
@@ -12,12 +12,14 @@ interface Done {
   reply: object;
   /** Whether all of it was done. */
   complete: boolean;
+  /** The communities whose texts are left of an agent that was erased with its content. */
+  communities?: Community[];
 }
 
 /** Does an act. @throws StoaError */
 export async function perform(
   { moderation }: OperatorClient,
-  act: Exclude<Act, { act: "reports" | "record" }>,
+  act: Exclude<Act, { act: "reports" | "record" | "erasures" }>,
   signal: AbortSignal,
 ): Promise<Done> {
   const options = { signal };
@@ -61,7 +63,8 @@ export async function perform(
       const { name, reason, note, content } = act;
       const reply = await moderation.eraseAgent({ name, reason, note, content }, options);
       const line = `erased ${inRecord(name, reply)}${content ? `, and ${counts(reply)}` : ""}`;
-      return { ...done(line, reply), complete: reply.complete };
+      const { complete, communities } = reply;
+      return { ...done(line, reply), complete, communities };
     }
     case "community": {
       const { name, title, description, appoint, dismiss } = act;

@@ -11,6 +11,7 @@ interface Row {
   created_at: number;
   due_at: number;
   reply_check: Buffer | null;
+  item: string | null;
 }
 
 /** Rows read at once. A stored response may have some hundreds of kilobytes. */
@@ -29,7 +30,7 @@ export async function* checkReplies(
   try {
     for (let after: Buffer = Buffer.alloc(0); ; ) {
       const rows = await db.rows<Row>(
-        `SELECT id, fingerprint, reply, sealed, created_at, due_at, reply_check FROM idempotency_replies
+        `SELECT id, fingerprint, reply, sealed, created_at, due_at, reply_check, item FROM idempotency_replies
          WHERE id > ? ORDER BY id LIMIT ${batch}`,
         [after],
       );

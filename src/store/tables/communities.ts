@@ -53,6 +53,12 @@ export function listCommunities(db: Queryable, after: string, limit: number): Pr
   return db.rows<CommunityRow>(`${selectCommunity} WHERE c.name > ? ORDER BY c.name LIMIT ?`, [after, String(limit)]);
 }
 
+/** The first communities that an agent created, in the order of their ids. */
+export function listCommunitiesBy(db: Queryable, creatorId: number, limit: number): Promise<CommunityRow[]> {
+  const sql = `${selectCommunity} WHERE c.created_by = ? ORDER BY c.id LIMIT ?`;
+  return db.rows<CommunityRow>(sql, [creatorId, String(limit)]);
+}
+
 /** Locks a community against writing to its row, which repairs of its count do. */
 export async function shareCommunity(tx: Tx, id: number): Promise<void> {
   await tx.rows("SELECT id FROM communities WHERE id = ? LOCK IN SHARE MODE", [id]);

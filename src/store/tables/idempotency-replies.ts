@@ -1,6 +1,6 @@
 import { isDuplicate } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
-import { hasLostTime, isDamagedReply, keyLifetimeMs, replyCheck } from "./reply-check.ts";
+import { type CheckedReply, hasLostTime, isDamagedReply, replyCheck } from "./reply-check.ts";
 
 /** The stored response of a call, for repeats of the call. Times are milliseconds since 1970 (UTC). */
 export interface StoredResponse {
@@ -10,6 +10,11 @@ export interface StoredResponse {
   /** Whether it holds an API key and is therefore encrypted. */
   sealed: boolean;
   created_at: number;
+  /** The attempt of the call that has committed; null if an older version stored it. */
+  attempt: Buffer | null;
+  /** What the reply shows, if an older version stored it with its text. */
+  item: "post" | "comment" | null;
+  item_id: number | null;
   /** Whether the row differs from what was stored. */
   damaged: boolean;
   /** Whether the row was made later than `created_at` says. */
@@ -25,17 +30,22 @@ export interface NewReply {
   createdAt: number;
   /** When the row is next looked at. */
   dueAt: number;
+  /** A random name of the attempt that inserts the row. */
+  attempt: Buffer;
 }
 
 /**
  * Inserts the row of a call; false when there is one. It waits for a transaction that inserts the same id, until that one
  * commits or rolls back.
  */
-export async function insertReply(tx: Tx, { id, fingerprint, sealed, createdAt, dueAt }: NewReply): Promise<boolean> {
+export async function insertReply(
+  tx: Tx,
+  { id, fingerprint, sealed, createdAt, dueAt, attempt }: NewReply,
+): Promise<boolean> {
   try {
     await tx.run(
-      "INSERT INTO idempotency_replies (id, fingerprint, sealed, created_at, due_at) VALUES (?, ?, ?, ?, ?)",
-      [id, fingerprint, Number(sealed), createdAt, dueAt],
+      "INSERT INTO idempotency_replies (id, fingerprint, sealed, created_at, due_at, attempt) VALUES (?, ?, ?, ?, ?, ?)",
+      [id, fingerprint, Number(sealed), createdAt, dueAt, attempt],
     );
     return true;
   } catch (error) {
@@ -44,75 +54,61 @@ export async function insertReply(tx: Tx, { id, fingerprint, sealed, createdAt, 
   }
 }
 
-/** The post or comment whose text a stored reply shows. */
-export interface ReplyItem {
-  item: "post" | "comment";
-  itemId: number;
-}
-
 /** Stores the reply of a row that this transaction has inserted or renewed. */
-export async function putReply(
-  tx: Tx,
-  row: Omit<NewReply, "dueAt">,
-  reply: Buffer,
-  about: ReplyItem | undefined,
-): Promise<void> {
-  await tx.run("UPDATE idempotency_replies SET reply = ?, reply_check = ?, item = ?, item_id = ? WHERE id = ?", [
-    reply,
-    replyCheck({ ...row, reply }),
-    about?.item ?? null,
-    about?.itemId ?? null,
-    row.id,
-  ]);
+export async function putReply(tx: Tx, row: CheckedReply): Promise<void> {
+  const sql = "UPDATE idempotency_replies SET reply = ?, reply_check = ? WHERE id = ?";
+  await tx.run(sql, [row.reply, replyCheck(row), row.id]);
 }
 
 /** Takes over the row of an older call. It locks the row. */
-export async function renewReply(tx: Tx, { id, fingerprint, sealed, createdAt, dueAt }: NewReply): Promise<void> {
+export async function renewReply(
+  tx: Tx,
+  { id, fingerprint, sealed, createdAt, dueAt, attempt }: NewReply,
+): Promise<void> {
   await tx.run(
-    `UPDATE idempotency_replies
-     SET fingerprint = ?, reply = NULL, reply_check = NULL, sealed = ?, created_at = ?, due_at = ? WHERE id = ?`,
-    [fingerprint, Number(sealed), createdAt, dueAt, id],
+    `UPDATE idempotency_replies SET fingerprint = ?, reply = NULL, reply_check = NULL, sealed = ?, created_at = ?, due_at = ?,
+       attempt = ?, item = NULL, item_id = NULL WHERE id = ?`,
+    [fingerprint, Number(sealed), createdAt, dueAt, attempt, id],
   );
 }
 
-interface Row {
-  fingerprint: Buffer;
-  reply: Buffer | null;
+/** Deletes the row that this transaction has inserted. */
+export async function deleteReply(tx: Tx, id: Buffer): Promise<void> {
+  await tx.run("DELETE FROM idempotency_replies WHERE id = ?", [id]);
+}
+
+interface Row extends Omit<StoredResponse, "sealed" | "damaged" | "lostTime"> {
   sealed: number;
-  created_at: number;
   reply_check: Buffer | null;
 }
 
 /**
- * The stored replies that may show a post or comment, locked: those that say so, and those with the time of its creation.
- * Older versions do not say what a reply shows, and leave what the row said before.
- * @param createdAt when the post or comment was created, in milliseconds since 1970 (UTC)
+ * Erases up to `limit` replies that older versions stored with the text of a post or comment. Their rows still say what
+ * they showed. @returns how many
  */
-export async function lockRepliesAbout(
+export async function eraseRepliesAbout(
   tx: Tx,
-  { item, itemId }: ReplyItem,
-  createdAt: number,
-): Promise<{ id: Buffer; fingerprint: Buffer; reply: Buffer; created_at: number }[]> {
-  return tx.rows(
-    `SELECT id, fingerprint, reply, created_at FROM idempotency_replies WHERE id IN (
-       SELECT id FROM (
-         SELECT id FROM idempotency_replies WHERE item_id = ? AND item = ?
-         UNION ALL SELECT id FROM idempotency_replies WHERE due_at = ?
-       ) about
-     ) AND sealed = 0 AND reply IS NOT NULL FOR UPDATE`,
-    [itemId, item, createdAt + keyLifetimeMs],
+  item: "post" | "comment",
+  itemId: number,
+  limit: number,
+): Promise<number> {
+  const { affectedRows } = await tx.run(
+    `UPDATE idempotency_replies SET reply = NULL, reply_check = NULL
+     WHERE item_id = ? AND item = ? AND sealed = 0 AND reply IS NOT NULL LIMIT ?`,
+    [itemId, item, String(limit)],
   );
+  return affectedRows;
 }
 
 /** Finds the stored response under the id of a key. */
 export async function findReply(db: Queryable, id: Buffer): Promise<StoredResponse | undefined> {
-  const sql = "SELECT fingerprint, reply, sealed, created_at, reply_check FROM idempotency_replies WHERE id = ?";
+  const sql = `SELECT fingerprint, reply, sealed, created_at, reply_check, attempt, item, item_id
+    FROM idempotency_replies WHERE id = ?`;
   const [row] = await db.rows<Row>(sql, [id]);
   if (row === undefined) return undefined;
-  const { fingerprint, reply, sealed, created_at, reply_check } = row;
+  const { reply_check, sealed, ...stored } = row;
   const damaged = isDamagedReply({ ...row, id });
-  const lostTime = hasLostTime(created_at, reply_check);
-  return { fingerprint, reply, sealed: sealed === 1, created_at, damaged, lostTime };
+  return { ...stored, sealed: sealed === 1, damaged, lostTime: hasLostTime(row.created_at, reply_check) };
 }
 
 /** Erases a reply. The row stays for `lifetimeMs` after its creation, so that a repeat differs from a new call. */

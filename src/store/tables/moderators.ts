@@ -50,6 +50,22 @@ export async function putModerator(tx: Tx, communityId: number, agentId: number,
   );
 }
 
+/** Makes an agent a moderator no more of up to `limit` communities. @returns how many it has changed, at most */
+export async function endStandings(tx: Tx, agentId: number, limit: number): Promise<number> {
+  const ended = await tx.run(
+    "UPDATE community_moderators SET standing = 0 WHERE agent_id = ? AND standing = 1 LIMIT ?",
+    [agentId, String(limit)],
+  );
+  // The creator is a moderator without a row.
+  const created = await tx.rows<{ id: number }>(
+    `SELECT c.id FROM communities c LEFT JOIN community_moderators m ON m.community_id = c.id AND m.agent_id = c.created_by
+     WHERE c.created_by = ? AND m.agent_id IS NULL LIMIT ?`,
+    [agentId, String(limit)],
+  );
+  for (const { id } of created) await putModerator(tx, id, agentId, false);
+  return Math.max(ended.affectedRows, created.length);
+}
+
 /** Selects the communities that an agent moderates; it takes the agent's id twice. */
 export const moderatedBy = `${moderatorsOf} AND c.created_by = ?
      UNION SELECT community_id, agent_id FROM community_moderators WHERE agent_id = ? AND standing = 1`;

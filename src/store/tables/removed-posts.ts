@@ -123,11 +123,28 @@ export async function putCommentCount(tx: Tx, id: number, count: Param): Promise
   if (row?.locked === 1) await tx.run("UPDATE posts SET locked = 1 WHERE id = ?", [id]);
 }
 
-/** Erases what is kept of the removed posts and comments of an agent. */
-export async function eraseTextsOfAuthor(tx: Tx, authorId: number): Promise<void> {
-  const where = "WHERE author_id = ? AND erase_at IS NOT NULL";
-  await tx.run(`UPDATE removed_posts SET title = '', body = '', erase_at = NULL ${where}`, [authorId]);
-  await tx.run(`UPDATE removed_comments SET body = '', erase_at = NULL ${where}`, [authorId]);
+/**
+ * Erases what is kept of up to `limit` removed posts or comments of an agent after the id `after`.
+ * @returns the last of them, whether or not its text was kept; undefined if there is none
+ */
+export async function eraseTextsOfAuthor(
+  tx: Tx,
+  table: "removed_posts" | "removed_comments",
+  authorId: number,
+  after: number,
+  limit: number,
+): Promise<number | undefined> {
+  // The rows are locked by their ids, as everywhere. A search that locks would lock the index first.
+  const rows = await tx.rows<{ id: number; erase_at: number | null }>(
+    `SELECT id, erase_at FROM ${table} FORCE INDEX (${table}_author) WHERE author_id = ? AND id > ? ORDER BY id LIMIT ?`,
+    [authorId, after, String(limit)],
+  );
+  const text = table === "removed_posts" ? "title = '', body = ''" : "body = ''";
+  const kept = rows.filter(({ erase_at }) => erase_at !== null);
+  for (const { id } of kept) {
+    await tx.run(`UPDATE ${table} SET ${text}, erase_at = NULL WHERE id = ? AND erase_at IS NOT NULL`, [id]);
+  }
+  return rows.at(-1)?.id;
 }
 
 /** Erases the text of up to `limit` removed posts whose time is over. @returns how many */

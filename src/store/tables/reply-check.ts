@@ -13,22 +13,29 @@ export interface CheckedReply {
   /** Milliseconds since 1970, UTC. */
   createdAt: number;
   reply: Buffer;
+  /** Whether the reply is stored without the text that it shows. */
+  isOutline: boolean;
 }
 
 const timeLength = 8;
 const hashLength = 16;
 const context = "stoa stored response v1\0";
+/** Its own, so that a version of Stoa that knows no outlines takes them for damaged instead of showing empty texts. */
+const outlineContext = "stoa stored outline v1\0";
 
 /**
  * The check that is stored with a response, so that damage to the row is found before a repeat gets it. It holds the time
  * of the row as well: a version of Stoa without checks takes over an old row and leaves its check, which then names an
  * earlier time.
  */
-export function replyCheck({ id, fingerprint, sealed, createdAt, reply }: CheckedReply): Buffer {
+export function replyCheck({ id, fingerprint, sealed, createdAt, reply, isOutline }: CheckedReply): Buffer {
   const time = Buffer.alloc(timeLength);
   time.writeBigInt64BE(BigInt(createdAt));
   // Every part except the last has a fixed length.
-  const hash = createHash("sha256").update(context).update(id).update(fingerprint);
+  const hash = createHash("sha256")
+    .update(isOutline ? outlineContext : context)
+    .update(id)
+    .update(fingerprint);
   hash
     .update(time)
     .update(sealed ? "\x01" : "\0")
@@ -48,15 +55,18 @@ export function isDamagedReply(row: {
   sealed: number;
   created_at: number;
   reply_check: Buffer | null;
+  item: string | null;
 }): boolean {
   const { reply, sealed, created_at: createdAt, reply_check: check } = row;
   if (sealed !== 0 && sealed !== 1) return true;
-  // Only an encrypted response is erased before its row is deleted.
-  if (reply === null) return sealed === 0;
+  // Only an encrypted response is erased before its row is deleted, and one in which an older version stored a text.
+  if (reply === null) return sealed === 0 && row.item === null;
   if (check === null) return false;
   const checkedAt = check.readBigInt64BE(0);
   if (BigInt(createdAt) - checkedAt >= BigInt(keyLifetimeMs)) return false;
-  return !replyCheck({ ...row, sealed: sealed === 1, createdAt, reply }).equals(check);
+  const isRight = (isOutline: boolean) =>
+    replyCheck({ ...row, sealed: sealed === 1, createdAt, reply, isOutline }).equals(check);
+  return !isRight(false) && !isRight(true);
 }
 
 /**

@@ -112,8 +112,33 @@ export async function closeReport(tx: Tx, id: number, now: number): Promise<bool
   return (await tx.run(sql, [now, id])).affectedRows === 1;
 }
 
-/** Closes all open reports about a post or comment. */
-export async function closeReportsAbout(tx: Tx, item: string, itemId: number, now: number): Promise<void> {
-  const sql = "UPDATE reports SET is_open = 0, closed_at = ? WHERE item = ? AND item_id = ? AND is_open = 1";
-  await tx.run(sql, [now, item, itemId]);
+/** Closes up to `limit` open reports about a post or comment. @returns how many */
+export async function closeReportsAbout(
+  tx: Tx,
+  item: string,
+  itemId: number,
+  now: number,
+  limit: number,
+): Promise<number> {
+  const sql = "UPDATE reports SET is_open = 0, closed_at = ? WHERE item = ? AND item_id = ? AND is_open = 1 LIMIT ?";
+  const { affectedRows } = await tx.run(sql, [now, item, itemId, String(limit)]);
+  return affectedRows;
+}
+
+/**
+ * Erases the notes of up to `limit` reports of an agent after the report `after`.
+ * @returns the last of them; undefined if there is none
+ */
+export async function eraseNotesOfReporter(
+  tx: Tx,
+  agentId: number,
+  after: number,
+  limit: number,
+): Promise<number | undefined> {
+  const rows = await tx.rows<{ id: number }>(
+    "SELECT id FROM reports FORCE INDEX (reports_agent) WHERE agent_id = ? AND id > ? ORDER BY id LIMIT ?",
+    [agentId, after, String(limit)],
+  );
+  for (const { id } of rows) await tx.run("UPDATE reports SET note = '' WHERE id = ? AND note <> ''", [id]);
+  return rows.at(-1)?.id;
 }

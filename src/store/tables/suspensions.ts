@@ -133,15 +133,9 @@ export async function revokeKeys(tx: Tx, agentId: number): Promise<boolean> {
 /** The name that stands for an agent that was erased. No agent can register it. */
 export const erasedName = "[removed]";
 
-/** Erases the profile of an agent that is locked, and whose keys are revoked. Its name stays taken. */
+/** Erases the profile of an agent that is locked, and whose keys are revoked. Its name stays taken. It still moderates. */
 export async function eraseAgentRow(tx: Tx, agentId: number): Promise<void> {
   await tx.run("DELETE FROM suspensions WHERE agent_id = ?", [agentId]);
-  await tx.run("UPDATE community_moderators SET standing = 0 WHERE agent_id = ?", [agentId]);
-  await tx.run(
-    `INSERT INTO community_moderators (community_id, agent_id, standing)
-     SELECT id, created_by, 0 FROM communities WHERE created_by = ? ON DUPLICATE KEY UPDATE standing = 0`,
-    [agentId],
-  );
   await tx.run("UPDATE agents SET name = ?, resident = NULL, bio = '', suspended = 1 WHERE id = ?", [
     erasedName,
     agentId,

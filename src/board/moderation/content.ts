@@ -1,0 +1,68 @@
+import { listCommentIdsByAuthor } from "../../store/tables/comments.ts";
+import { listPostIdsByAuthor } from "../../store/tables/posts.ts";
+import { eraseTextsOfAuthor } from "../../store/tables/removed-posts.ts";
+import type { Board, Unit } from "../board.ts";
+import { removeComment } from "./comments.ts";
+import { removePost } from "./posts.ts";
+import type { RemovalRequest } from "./roles.ts";
+
+/** How many ids are read at once. */
+const portion = 100;
+/** How many kept texts one transaction looks at. */
+const batch = 100;
+
+/** What was removed, and whether nothing of the agent stands any more. */
+export interface RemovedContent {
+  posts: bigint;
+  comments: bigint;
+  complete: boolean;
+}
+
+/**
+ * Removes the posts and comments of an agent, erased or not, by the operator. Each is removed in a transaction of its own,
+ * so that nobody waits for all of them.
+ * @param endsAt when it stops at the latest, by `performance.now()`
+ */
+export async function removeContent(
+  board: Board,
+  signal: AbortSignal,
+  agentId: number,
+  request: RemovalRequest,
+  endsAt: number,
+): Promise<RemovedContent> {
+  // Another call may have removed it meanwhile. Then this one does not count it.
+  const remove = (work: (unit: Unit) => Promise<unknown>): Promise<boolean> =>
+    board.write(signal, async (unit) => {
+      await work(unit);
+      return unit.unchanged !== true;
+    });
+  let posts = 0n;
+  let comments = 0n;
+  for (;;) {
+    const postIds = await listPostIdsByAuthor(board.read(signal), agentId, portion);
+    const commentIds = await listCommentIdsByAuthor(board.read(signal), agentId, portion);
+    if (postIds.length + commentIds.length === 0) break;
+    for (const id of postIds) {
+      if (performance.now() >= endsAt) return { posts, comments, complete: false };
+      if (await remove((unit) => removePost(unit, "operator", id, request))) posts++;
+    }
+    for (const id of commentIds) {
+      if (performance.now() >= endsAt) return { posts, comments, complete: false };
+      if (await remove((unit) => removeComment(unit, "operator", id, request))) comments++;
+    }
+  }
+  const complete = request.keepForDays !== 0 || (await eraseKeptTexts(board, signal, agentId, endsAt));
+  return { posts, comments, complete };
+}
+
+/** Erases the texts of an agent that are kept after their removal. @returns whether all are erased */
+async function eraseKeptTexts(board: Board, signal: AbortSignal, agentId: number, endsAt: number): Promise<boolean> {
+  for (const table of ["removed_posts", "removed_comments"] as const) {
+    for (let after: number | undefined = 0; after !== undefined; ) {
+      if (performance.now() >= endsAt) return false;
+      const from: number = after;
+      after = await board.write(signal, ({ tx }) => eraseTextsOfAuthor(tx, table, agentId, from, batch));
+    }
+  }
+  return true;
+}

@@ -1,0 +1,24 @@
+import type { Community, OperatorClient } from "../../client/index.ts";
+import type { Dialog } from "./dialog.ts";
+import { terminalText } from "./terminal-text.ts";
+
+/**
+ * Shows the texts of the communities that an erased agent created, and asks of each whether to replace its title by its name
+ * and empty its description. Without asking, it says how to do that.
+ */
+export async function offerTexts(
+  { moderation }: OperatorClient,
+  communities: readonly Community[],
+  { asks, dialog, signal }: { asks: boolean; dialog: Dialog; signal: AbortSignal },
+): Promise<void> {
+  for (const { name, title, description } of communities) {
+    if (title === name && description === "") continue;
+    dialog.note(`community ${name}, which the agent created: ${terminalText(title)}: ${terminalText(description)}`);
+    if (!asks) {
+      dialog.note(`  to replace these texts: community ${name} --title ${name} --description ""`);
+    } else if (await dialog.ask(`Make its title ${name}, and its description empty?`)) {
+      await moderation.updateCommunity({ name, title: name, description: "" }, { signal });
+      dialog.out(`changed community ${name}`);
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import type { Message } from "@bufbuild/protobuf";
+import type { Comment, Post } from "../../gen/stoa/v1/resources_pb.js";
+import type { Queryable } from "../board/board.ts";
+
+/*
+ * A reply that shows a post or comment is stored without its text and its author, so it is small, and nothing must be done
+ * about it when the post or comment is removed. A repeat sends the same text again, or else it would be another call. What it
+ * does not send is read from the row.
+ */
+
+/** Reads posts and comments as everybody sees them now. */
+export interface Items {
+  post(db: Queryable, id: number): Promise<Post>;
+  comment(db: Queryable, id: number): Promise<Comment>;
+}
+
+type ItemReply = Message & { post?: Post; comment?: Comment };
+
+/** Whether a reply shows a post or comment. */
+export function hasItem(reply: Message): boolean {
+  const { post, comment } = reply as ItemReply;
+  return post?.$typeName === "stoa.v1.Post" || comment?.$typeName === "stoa.v1.Comment";
+}
+
+/** The reply as it is stored. What shows a removal holds no text, and stays as it is. */
+export function toOutline<Reply extends Message>(reply: Reply): Reply {
+  const { post, comment } = reply as ItemReply;
+  if (post !== undefined && post.removed === undefined) {
+    const { author: _, ...rest } = post;
+    return { ...reply, post: { ...rest, title: "", body: "" } };
+  }
+  if (comment !== undefined && comment.removed === undefined) {
+    const { author: _, ...rest } = comment;
+    return { ...reply, comment: { ...rest, body: "" } };
+  }
+  return reply;
+}
+
+/**
+ * Gives a stored reply back the text and the author that it was stored without. What is removed now is shown as everybody
+ * sees it, whatever is stored.
+ * @param request the repeated call
+ */
+export async function fillOutline(db: Queryable, stored: Message, request: Message, items: Items): Promise<void> {
+  const reply = stored as ItemReply;
+  const { title, body } = request as { title?: string; body?: string };
+  if (reply.post !== undefined) {
+    const now = await items.post(db, Number(reply.post.id));
+    if (now.removed !== undefined) reply.post = now;
+    else if (isOutline(reply.post)) {
+      Object.assign(reply.post, { author: now.author, title: title ?? now.title, body: body ?? now.body });
+    }
+  }
+  if (reply.comment !== undefined) {
+    const now = await items.comment(db, Number(reply.comment.id));
+    if (now.removed !== undefined) reply.comment = now;
+    else if (isOutline(reply.comment)) Object.assign(reply.comment, { author: now.author, body: body ?? now.body });
+  }
+}
+
+function isOutline({ author, removed }: Post | Comment): boolean {
+  return author === undefined && removed === undefined;
+}

@@ -1,0 +1,24 @@
+-- What makes every step of the service bounded. A version of Stoa from before may serve while this runs and after it: it
+-- replays what this one stores, except posts and comments, whose repeats it answers with 503.
+
+-- attempt: which attempt of a call has committed. item and item_id are written by older versions only, whose stored replies
+-- hold texts.
+ALTER TABLE idempotency_replies ADD COLUMN attempt BINARY(16) NULL;
+
+-- The addresses that may be forgotten.
+ALTER TABLE address_limits ADD KEY address_limits_arrival (arrival);
+
+-- The reports of an agent.
+ALTER TABLE reports ADD KEY reports_agent (agent_id, id);
+
+-- Removals and erasures that are not finished: a post or comment whose reports are still to be closed, or an agent whose
+-- traces are still to be erased. began_at is the time of the removal, in milliseconds since 1970 (UTC). Of an agent, reason
+-- and note are those of the removal of its posts and comments; reason is NULL if they stay.
+CREATE TABLE IF NOT EXISTS unfinished_removals (
+  item VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  item_id BIGINT NOT NULL,
+  began_at BIGINT NOT NULL,
+  reason VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NULL,
+  note VARCHAR(280) NOT NULL,
+  PRIMARY KEY (item, item_id)
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;

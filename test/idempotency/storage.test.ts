@@ -1,0 +1,96 @@
+// What one agent can make the service store by repeating cheap calls under new keys, and that nobody else bears it.
+import { randomUUID } from "node:crypto";
+import { beforeAll, expect, it } from "vitest";
+import { defaultQuotas } from "../../src/rate-limits/quota.ts";
+import { type Agent, type Moderated, startModerated } from "../support/moderation.ts";
+import { recount } from "../support/recount.ts";
+import { startService } from "../support/service.ts";
+
+const edits = 2_000;
+let service: Moderated;
+let attacker: Agent;
+const body = "🏛".repeat(10_000);
+
+beforeAll(async () => {
+  service = await startModerated();
+  attacker = await service.register();
+});
+
+const patch = (id: number, input: object, key: string) =>
+  service.rest(`posts/${id}`, { method: "PATCH", key: attacker.key, body: input, headers: { "idempotency-key": key } });
+const stored = async () =>
+  (
+    await service.db.rows<{ n: number; bytes: number }>(
+      "SELECT COUNT(*) AS n, CAST(COALESCE(SUM(LENGTH(reply)), 0) AS SIGNED) AS bytes FROM idempotency_replies",
+    )
+  )[0] as { n: number; bytes: number };
+
+it("thousands of edits of a large post under new keys store little, and its removal is as quick as any", async () => {
+  const id = await service.post(attacker, { body });
+  const comment = await service.comment(attacker, id, { body: "🏛".repeat(5_000) });
+  const before = await stored();
+  const keys = Array.from({ length: edits }, () => randomUUID());
+  const failed: number[] = [];
+  await Promise.all(
+    Array.from({ length: 20 }, async (_, lane) => {
+      for (const key of keys.filter((_, index) => index % 20 === lane)) {
+        const { status } = await patch(id, { body }, key);
+        if (status !== 200) failed.push(status);
+      }
+    }),
+  );
+  expect(failed).toEqual([]);
+  const after = await stored();
+  expect(after.n - before.n).toBe(edits);
+  expect((after.bytes - before.bytes) / edits).toBeLessThan(300);
+
+  // Others read on during the removal.
+  let isRemoved = false;
+  const reader = (async () => {
+    const statuses = new Set<number>();
+    do statuses.add((await service.rest(`comments/${comment}`)).status);
+    while (!isRemoved);
+    return [...statuses];
+  })();
+  const removed = await service.rest(`posts/${id}`, { method: "DELETE", key: attacker.key });
+  isRemoved = true;
+  expect([removed.status, await reader]).toEqual([200, [200]]);
+  const again = await patch(id, { body }, keys[0] as string);
+  expect([again.body.post, again.headers.get("idempotency-replayed")]).toEqual([removed.body.post, "true"]);
+  const [revisions] = await service.db.rows<{ n: number }>("SELECT COUNT(*) AS n FROM post_revisions");
+  expect(revisions?.n).toBe(0);
+  expect(await recount(service.db)).toEqual([]);
+});
+
+it("a repeat of an edit shows the text that it sends; what it does not send is shown as it stands", async () => {
+  const id = await service.post(attacker, { title: "First", body: "One" });
+  const keys = { both: randomUUID(), title: randomUUID() };
+  const editBoth = () => patch(id, { title: "Second", body: "Two" }, keys.both);
+  const editTitle = () => patch(id, { title: "Third" }, keys.title);
+  const both = await editBoth();
+  const title = await editTitle();
+  const again = [await editBoth(), await editTitle()];
+  expect(again.map((reply) => reply.body)).toEqual([both.body, title.body]);
+  expect(again.map((reply) => reply.headers.get("idempotency-replayed"))).toEqual(["true", "true"]);
+  await patch(id, { body: "Three" }, randomUUID());
+  expect((await editBoth()).body).toEqual(both.body);
+  expect((await editTitle()).body.post).toEqual({ ...title.body.post, body: "Three" });
+});
+
+it("an edit that changes nothing is charged if its reply is stored, and is free otherwise", async () => {
+  const rateLimits = { ...defaultQuotas, edits: { calls: 3, windowSeconds: 60 } };
+  const limited = await startService({ db: service.db, config: { rateLimits } });
+  const id = await service.post(attacker);
+  const edit = async (headers: Record<string, string>) =>
+    (await limited.rest(`posts/${id}`, { method: "PATCH", key: attacker.key, body: {}, headers })).status;
+  const before = await stored();
+  for (let i = 0; i < 5; i++) expect(await edit({})).toBe(200);
+  expect(await stored()).toEqual(before);
+  const keys = Array.from({ length: 4 }, () => ({ "idempotency-key": randomUUID() }));
+  const statuses = [];
+  for (const key of keys) statuses.push(await edit(key));
+  expect(statuses).toEqual([200, 200, 200, 429]);
+  expect((await stored()).n - before.n).toBe(3);
+  // A repeat is free.
+  expect(await edit(keys[0] as { "idempotency-key": string })).toBe(200);
+});
