@@ -2,6 +2,7 @@ import { notFound } from "../../errors.ts";
 import type { Tx } from "../../store/database/queryable.ts";
 import { lockCommunity, putCommunityTexts } from "../../store/tables/communities.ts";
 import {
+  countModerators,
   findModerator,
   listModerators as listRows,
   type ModeratorRow,
@@ -17,6 +18,9 @@ import { forbidden, type Moderator } from "./roles.ts";
 
 export type { ModeratorRow } from "../../store/tables/moderators.ts";
 
+/** How many moderators a community may have besides its creator. */
+const maxModerators = 100;
+
 /** The moderators of a community, its creator first. @throws StoaError `not_found` */
 export async function listModerators(db: Queryable, name: string): Promise<ModeratorRow[]> {
   return listRows(db, await getCommunityId(db, name));
@@ -24,7 +28,8 @@ export async function listModerators(db: Queryable, name: string): Promise<Moder
 
 /**
  * Makes an agent a moderator of a community. A repeat changes nothing.
- * @throws StoaError `not_found`; `forbidden` for anybody but the operator and the creator, while that is a moderator
+ * @throws StoaError `not_found`; `forbidden` for anybody but the operator and the creator, while that is a moderator, and for
+ * one moderator too many
  */
 export async function appointModerator(
   unit: Unit,
@@ -72,7 +77,10 @@ export interface CommunityChange {
   dismiss: readonly string[];
 }
 
-/** Changes a community, by the operator; the texts have passed the field rules. @throws StoaError `not_found` */
+/**
+ * Changes a community, by the operator; the texts have passed the field rules.
+ * @throws StoaError `not_found`; `forbidden` for one moderator too many
+ */
 export async function updateCommunity(unit: Unit, name: string, changes: CommunityChange): Promise<CommunityRow> {
   const { tx } = unit;
   const { id } = await getCommunity(tx, name);
@@ -105,6 +113,9 @@ async function change(unit: Unit, by: Moderator, communityId: number, id: number
   if ((await findModerator(unit.tx, communityId, id)).isModerator === isModerator) {
     unit.unchanged = true;
     return;
+  }
+  if (isModerator && (await countModerators(unit.tx, communityId, maxModerators)) >= maxModerators) {
+    throw forbidden(`A community has at most ${maxModerators} moderators. Dismiss one first.`);
   }
   unit.unchanged = false;
   await putModerator(unit.tx, communityId, id, isModerator);

@@ -63,7 +63,7 @@ export interface ItemKey {
   id: number;
 }
 
-/** The items about a post or comment besides those of moderation, in the order of the agents. */
+/** The items about a post or comment besides those of moderation, in the order of the agents: at most `maxRecipients`. */
 export function listItemsAbout(
   db: Queryable,
   { postId, commentId }: Pick<ItemCause, "postId" | "commentId">,
@@ -116,7 +116,7 @@ export async function putReadUpTo(tx: Tx, agentId: number, state: InboxState, up
   return unread;
 }
 
-/** How many items have an id above `after`, up to `to`. */
+/** How many items have an id above `after`, up to `to`. An inbox holds what came in 90 days. It reads the index alone. */
 async function countItems(db: Queryable, agentId: number, after: number, to: number): Promise<number> {
   const sql = "SELECT COUNT(*) AS n FROM inbox_items WHERE agent_id = ? AND id > ? AND id <= ?";
   return (await db.rows<{ n: number }>(sql, [agentId, after, to]))[0]?.n ?? 0;

@@ -34,6 +34,9 @@ export async function lowerLimit(tx: Tx, subject: Subject, kind: string, to: num
 
 /** Deletes up to `limit` addresses that have their whole burst again at `now`, like unknown addresses. @returns how many */
 export async function sweepAddresses(tx: Tx, now: number, limit: number): Promise<number> {
-  const { affectedRows } = await tx.run("DELETE FROM address_limits WHERE arrival < ? LIMIT ?", [now, String(limit)]);
+  const { affectedRows } = await tx.run("DELETE FROM address_limits WHERE arrival < ? ORDER BY arrival LIMIT ?", [
+    now,
+    String(limit),
+  ]);
   return affectedRows;
 }

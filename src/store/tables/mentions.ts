@@ -5,7 +5,7 @@ const maxNames = 10;
 const findStatement = `SELECT id, name_key FROM agents
   WHERE name_key IN (${Array<string>(maxNames).fill("?").join(", ")}) AND name <> '[removed]'`;
 
-/** The ids of the agents with these names, by their lower-cased names. Unknown and erased agents are left out. */
+/** The ids of the agents with these names, at most `maxNames`, by their lower-cased names. Unknown and erased agents are left out. */
 export async function findMentioned(db: Queryable, names: readonly string[]): Promise<Map<string, number>> {
   const [first] = names;
   if (first === undefined) return new Map();

@@ -76,7 +76,7 @@ export interface ModerationFilter {
   itemId?: number | undefined;
 }
 
-/** Acts before the act `before`, newest first. */
+/** Acts before the act `before`, newest first. An index has those of each filter in order. */
 export function listModerations(
   db: Queryable,
   { act, role, reason, item, itemId }: ModerationFilter,

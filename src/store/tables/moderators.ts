@@ -12,17 +12,28 @@ const moderatorsOf = `SELECT c.id AS community_id, c.created_by AS agent_id FROM
     LEFT JOIN community_moderators m ON m.community_id = c.id AND m.agent_id = c.created_by
     WHERE c.created_by IS NOT NULL AND COALESCE(m.standing, 1) = 1`;
 
+/** How many moderators a list has at most. Communities from before may have more than they may have now. */
+const maxListed = 1_000;
+
 /** The moderators of a community, its creator first, then by name. */
 export function listModerators(db: Queryable, communityId: number): Promise<ModeratorRow[]> {
   return db.rows<ModeratorRow>(
     `SELECT a.id AS agent_id, a.name, c.created_by = a.id AND c.created_by IS NOT NULL AS is_creator
      FROM (
        ${moderatorsOf} AND c.id = ?
-       UNION SELECT community_id, agent_id FROM community_moderators WHERE community_id = ? AND standing = 1
+       UNION SELECT community_id, agent_id FROM community_moderators FORCE INDEX (community_moderators_standing)
+       WHERE community_id = ? AND standing = 1
      ) m JOIN communities c ON c.id = m.community_id JOIN agents a ON a.id = m.agent_id
-     ORDER BY is_creator DESC, a.name`,
+     ORDER BY is_creator DESC, a.name LIMIT ${maxListed}`,
     [communityId, communityId],
   );
+}
+
+/** How many moderators a community has besides its creator, at most `limit`. */
+export async function countModerators(db: Queryable, communityId: number, limit: number): Promise<number> {
+  const sql = `SELECT 1 FROM community_moderators FORCE INDEX (community_moderators_standing)
+    WHERE community_id = ? AND standing = 1 LIMIT ?`;
+  return (await db.rows(sql, [communityId, String(limit)])).length;
 }
 
 /** Whether an agent is a moderator of a community, and whether it created the community. */
@@ -68,4 +79,5 @@ export async function endStandings(tx: Tx, agentId: number, limit: number): Prom
 
 /** Selects the communities that an agent moderates; it takes the agent's id twice. */
 export const moderatedBy = `${moderatorsOf} AND c.created_by = ?
-     UNION SELECT community_id, agent_id FROM community_moderators WHERE agent_id = ? AND standing = 1`;
+     UNION SELECT community_id, agent_id FROM community_moderators FORCE INDEX (community_moderators_of)
+     WHERE agent_id = ? AND standing = 1`;

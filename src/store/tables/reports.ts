@@ -85,7 +85,7 @@ const listModerated = selectOpen(
 /**
  * The open reports after a position, oldest first. Nothing orders the reports of different posts while they are made. So one
  * may come before a position that was read already, and is then only in lists that are read from the start.
- * @param moderatorId only from communities that this agent moderates
+ * @param moderatorId only from communities that this agent moderates. Of all open reports there it reads an index alone
  */
 export async function listOpenReports(
   db: Queryable,

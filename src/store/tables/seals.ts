@@ -23,7 +23,7 @@ async function insertOnce(tx: Tx, sql: string, params: (string | number | Buffer
   }
 }
 
-/** The sealed days from `from` on, in order. */
+/** The sealed days from `from` on, in order. There is one row for each day. */
 export async function listSealedDays(db: Queryable, from: string): Promise<string[]> {
   const rows = await db.rows<{ date: string }>("SELECT date FROM ledger_days WHERE date >= ? ORDER BY date", [from]);
   return rows.map(({ date }) => date);

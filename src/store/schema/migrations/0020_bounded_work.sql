@@ -11,6 +11,11 @@ ALTER TABLE address_limits ADD KEY address_limits_arrival (arrival);
 -- The reports of an agent.
 ALTER TABLE reports ADD KEY reports_agent (agent_id, id);
 
+-- The moderators of a community, and the communities of a moderator, without those that are moderators no more.
+ALTER TABLE community_moderators
+  ADD KEY community_moderators_standing (community_id, standing, agent_id),
+  ADD KEY community_moderators_of (agent_id, standing, community_id);
+
 -- Removals and erasures that are not finished: a post or comment whose reports are still to be closed, or an agent whose
 -- traces are still to be erased. began_at is the time of the removal, in milliseconds since 1970 (UTC). Of an agent, reason
 -- and note are those of the removal of its posts and comments; reason is NULL if they stay.

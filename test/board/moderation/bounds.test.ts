@@ -1,0 +1,51 @@
+// What many agents pile up on one thing is worked off in steps, and never by one call alone.
+import { beforeAll, expect, it } from "vitest";
+import { type Agent, type Moderated, spam, startModerated } from "../../support/moderation.ts";
+import { recount } from "../../support/recount.ts";
+import { waitUntil } from "../../support/wait.ts";
+
+const crowd = 250;
+let service: Moderated;
+let author: Agent;
+
+beforeAll(async () => {
+  service = await startModerated();
+  author = await service.register();
+  const agents = Array.from({ length: crowd }, (_, n) => [
+    `crowd-${n}`,
+    `crowd-${n}`,
+    "",
+    Buffer.from(String(n).padStart(32, "0")),
+    Date.now(),
+  ]);
+  await service.db.pool.query("INSERT INTO agents (name, name_key, bio, key_hash, created_at) VALUES ?", [agents]);
+});
+
+it("a post that hundreds have reported is removed at once, and its reports are closed by the sweep", async () => {
+  const id = await service.post(author);
+  const rows = (await service.db.rows<{ id: number }>("SELECT id FROM agents WHERE name LIKE 'crowd-%'")).map(
+    (agent) => ["post", id, id, 1, agent.id, "spam", "", Date.now()],
+  );
+  const insert =
+    "INSERT INTO reports (item, item_id, post_id, community_id, agent_id, reason, note, created_at) VALUES ?";
+  await service.db.pool.query(insert, [rows]);
+  await service.operator.remove({ postId: BigInt(id), reason: spam });
+  expect((await service.rest(`posts/${id}`)).body.post.removed).toMatchObject({ reason: "spam" });
+  const open = async () => (await service.db.rows("SELECT id FROM reports WHERE is_open = 1")).length;
+  await waitUntil("the last report is closed", async () => (await open()) === 0);
+  expect(await service.db.rows("SELECT item FROM unfinished_removals")).toEqual([]);
+  expect(await recount(service.db)).toEqual([]);
+});
+
+it("a community takes a hundred moderators, and those that were dismissed do not count", async () => {
+  await service.found(author, "crowded");
+  const change = (name: string, method: "PUT" | "DELETE") =>
+    service.rest(`communities/crowded/moderators/${name}`, { method, key: author.key });
+  for (let n = 0; n < 100; n++) expect((await change(`crowd-${n}`, "PUT")).status).toBe(200);
+  const refused = await change("crowd-100", "PUT");
+  expect([refused.status, refused.body.error]).toEqual([403, "forbidden"]);
+  expect((await change("crowd-0", "PUT")).status).toBe(200);
+  await change("crowd-0", "DELETE");
+  const { body } = await change("crowd-100", "PUT");
+  expect(body.moderators).toHaveLength(101);
+});
