@@ -9,6 +9,7 @@ import {
   findReply,
   insertReply,
   putReply,
+  type ReplyItem,
   renewReply,
   type StoredResponse,
 } from "../store/tables/idempotency-replies.ts";
@@ -32,7 +33,7 @@ export interface Claim {
 
 /** What a repeat of a call finds. */
 export interface Performed {
-  /** The stored response; null if it is erased because it showed this post or comment, which is removed. */
+  /** The stored response; null if it is erased because it held the text of this post or comment, which is removed. */
   reply: Buffer | null;
   item: "post" | "comment" | null;
   item_id: number | null;
@@ -156,18 +157,21 @@ function readReply(known: StoredResponse, claim: Claim, expiryNow: number): Buff
 
 /**
  * Stores the response of a call that has claimed its key, in the transaction of that call.
- * @param isOutline whether it is without the text that it shows
+ * @param isOutline whether it is without the text of the post or comment that it shows
+ * @param about the post or comment whose text it holds
  */
 export async function storeResponse(
   { tx, now }: Unit,
   claim: Claim,
   reply: Uint8Array,
   isOutline: boolean,
+  about: ReplyItem | undefined,
 ): Promise<void> {
   const bytes = Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength);
   const { id, fingerprint, secret } = claim;
   const stored = secret === undefined ? bytes : encryptResponse(secret, associated(claim), bytes);
-  await putReply(tx, { id, fingerprint, sealed: secret !== undefined, createdAt: now, reply: stored, isOutline });
+  const row = { id, fingerprint, sealed: secret !== undefined, createdAt: now, reply: stored, isOutline };
+  await putReply(tx, row, about);
 }
 
 /** Binds an encrypted response to its row: it cannot be decrypted in another one. */

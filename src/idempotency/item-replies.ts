@@ -1,11 +1,13 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Comment, Post } from "../../gen/stoa/v1/resources_pb.js";
 import type { Queryable } from "../board/board.ts";
+import type { ReplyItem } from "../store/tables/idempotency-replies.ts";
 
 /*
  * A reply that shows a post or comment is stored without its text and its author, so it is small, and nothing must be done
  * about it when the post or comment is removed. A repeat sends the same text again, or else it would be another call. What it
- * does not send is read from the row.
+ * does not send is read from the row. For an hour after the upgrade from a version that cannot read this, replies are stored
+ * whole.
  */
 
 /** Reads posts and comments as everybody sees them now. */
@@ -16,10 +18,12 @@ export interface Items {
 
 type ItemReply = Message & { post?: Post; comment?: Comment };
 
-/** Whether a reply shows a post or comment. */
-export function hasItem(reply: Message): boolean {
+/** The post or comment that a reply shows. */
+export function itemOf(reply: Message): ReplyItem | undefined {
   const { post, comment } = reply as ItemReply;
-  return post?.$typeName === "stoa.v1.Post" || comment?.$typeName === "stoa.v1.Comment";
+  if (post?.$typeName === "stoa.v1.Post") return { item: "post", itemId: Number(post.id) };
+  if (comment?.$typeName === "stoa.v1.Comment") return { item: "comment", itemId: Number(comment.id) };
+  return undefined;
 }
 
 /** The reply as it is stored. What shows a removal holds no text, and stays as it is. */

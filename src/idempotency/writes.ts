@@ -9,6 +9,7 @@ import { rulesOf } from "../contract/rules.ts";
 import type { StoaError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Sealing } from "../ledger/sealing/append.ts";
+import { readOutlinesBegin } from "../store/tables/idempotency-replies.ts";
 import {
   type Claim,
   claimCall,
@@ -20,7 +21,7 @@ import {
   takeBackCall,
 } from "./claims.ts";
 import { readClaim } from "./idempotency-key.ts";
-import { fillOutline, hasItem, type Items, toOutline } from "./item-replies.ts";
+import { fillOutline, type Items, itemOf, toOutline } from "./item-replies.ts";
 
 /**
  * The work of a write, once its idempotency key is claimed.
@@ -55,6 +56,8 @@ export class Writes {
   readonly #ledger: Ledger;
   readonly #limits: WriteLimits | undefined;
   readonly #items: Items;
+  /** As `readOutlinesBegin`, once it is read. */
+  #outlinesBegin: number | undefined;
 
   constructor(board: Board, ledger: Ledger, limits: WriteLimits | undefined, items: Items) {
     this.#board = board;
@@ -147,7 +150,11 @@ export class Writes {
     }
     spendCredential(context);
     const reply = await this.#perform(unit, write, claim.id);
-    await storeResponse(unit, claim, toBinary(context.method.output, toOutline(reply)), hasItem(reply));
+    const about = itemOf(reply);
+    this.#outlinesBegin ??= await readOutlinesBegin(unit.tx);
+    const isOutline = about !== undefined && unit.now >= this.#outlinesBegin;
+    const bytes = toBinary(context.method.output, isOutline ? toOutline(reply) : reply);
+    await storeResponse(unit, claim, bytes, isOutline, isOutline ? undefined : about);
     return { reply: attempts.made(attempt, reply), replayed: false };
   }
 
@@ -182,7 +189,7 @@ export class Writes {
       return create(method.output, { [item]: await this.#items[item](db, item_id) }) as Message as Reply;
     }
     const reply = readReply<Reply>(method, stored);
-    if (hasItem(reply)) await fillOutline(db, reply, request, this.#items);
+    if (itemOf(reply) !== undefined) await fillOutline(db, reply, request, this.#items);
     return reply;
   }
 

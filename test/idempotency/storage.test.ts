@@ -1,10 +1,15 @@
 // What one agent can make the service store by repeating cheap calls under new keys, and that nobody else bears it.
 import { randomUUID } from "node:crypto";
+import { fromJson, toBinary } from "@bufbuild/protobuf";
 import { beforeAll, expect, it } from "vitest";
+import { CreatePostResponseSchema } from "../../gen/stoa/v1/post_service_pb.js";
+import { agentClaimId } from "../../src/idempotency/claims.ts";
 import { defaultQuotas } from "../../src/rate-limits/quota.ts";
+import { replyCheck } from "../../src/store/tables/reply-check.ts";
+import { askText } from "../services/replays.ts";
 import { type Agent, type Moderated, startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
-import { startService } from "../support/service.ts";
+import { type Service, startService } from "../support/service.ts";
 
 const edits = 2_000;
 let service: Moderated;
@@ -93,4 +98,49 @@ it("an edit that changes nothing is charged if its reply is stored, and is free 
   expect((await stored()).n - before.n).toBe(3);
   // A repeat is free.
   expect(await edit(keys[0] as { "idempotency-key": string })).toBe(200);
+});
+
+it("a reply that the version before edits stored is replayed with every byte of it, and with the members added since", async () => {
+  const key = randomUUID();
+  const headers = { "idempotency-key": key };
+  const ask = () => askText(service.url, "posts", { key: attacker.key, body: { title: "Old", body: "Text" }, headers });
+  const { post } = JSON.parse((await ask()).text);
+  const { edited_at, removed, locked, ...old } = post;
+  // That version stored the same message with the text; its JSON had no such members.
+  const reply = Buffer.from(toBinary(CreatePostResponseSchema, fromJson(CreatePostResponseSchema, { post: old })));
+  const [agent] = await service.db.rows<{ id: number }>("SELECT id FROM agents WHERE name = ?", [attacker.name]);
+  const id = agentClaimId(agent?.id as number, key);
+  const [row] = await service.db.rows<{ fingerprint: Buffer; created_at: number }>(
+    "SELECT fingerprint, created_at FROM idempotency_replies WHERE id = ?",
+    [id],
+  );
+  const { fingerprint, created_at: createdAt } = row as NonNullable<typeof row>;
+  const check = replyCheck({ id, fingerprint, sealed: false, createdAt, reply, isOutline: false });
+  await service.db.rows(
+    "UPDATE idempotency_replies SET reply = ?, reply_check = ?, attempt = NULL, item = 'post', item_id = ? WHERE id = ?",
+    [reply, check, post.id, id],
+  );
+  const before = JSON.stringify({ ok: true, post: old });
+  const added = JSON.stringify({ edited_at, removed, locked }).slice(1);
+  expect(await ask()).toEqual({ status: 201, text: `${before.slice(0, -2)},${added}}`, replayed: "true" });
+});
+
+it("after an upgrade, replies are stored so that the version before replays them, until its hour is over", async () => {
+  const text = `Text ${randomUUID()}`;
+  const withText = async () =>
+    (await service.db.rows("SELECT id FROM idempotency_replies WHERE INSTR(reply, ?) > 0", [text])).length;
+  await service.db.rows("UPDATE reply_outlines SET begin_at = ?", [Date.now() + 3_600_000]);
+  const upgraded = await startService({ db: service.db });
+  const ask = (at: Service, key: string) =>
+    askText(at.url, "posts", {
+      key: attacker.key,
+      body: { title: "New", body: text },
+      headers: { "idempotency-key": key },
+    });
+  const [whole, outline] = [randomUUID(), randomUUID()];
+  const first = await ask(upgraded, whole);
+  await service.db.rows("UPDATE reply_outlines SET begin_at = 0");
+  await ask(service, outline);
+  expect(await withText()).toBe(1);
+  expect(await ask(service, whole)).toEqual({ ...first, replayed: "true" });
 });

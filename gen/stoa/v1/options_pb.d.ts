@@ -50,7 +50,8 @@ export declare const AccessSchema: GenEnum<Access>;
 
 /**
  * The limit that a call is charged to, besides the limits of every call. A write is charged when it takes effect. A
- * write that is refused, that is repeated with its idempotency key, or that changes nothing is not charged.
+ * write that is refused, that is repeated with its idempotency key, or that changes nothing is not charged. A write that
+ * changes nothing under a new idempotency key is charged, because its reply is stored.
  *
  * @generated from enum stoa.v1.Limit
  */

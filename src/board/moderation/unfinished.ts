@@ -13,8 +13,8 @@ interface Removed {
 }
 
 /**
- * Closes the reports about a post or comment that has been removed in this unit of work, and erases its text in what older
- * versions stored. If there are too many rows for one transaction, the sweep continues.
+ * Closes the reports about a post or comment that has been removed in this unit of work, and erases the replies that
+ * are stored with its text. If there are too many rows for one transaction, the sweep continues.
  */
 export async function beginAfterwork(unit: Unit, removed: Removed): Promise<void> {
   if (await changeRows(unit, removed)) return;
@@ -37,6 +37,6 @@ export async function endAfterwork({ tx }: Unit, removed: Removed): Promise<void
 /** @returns whether no more rows are left */
 async function changeRows({ tx, now }: Unit, { item, item_id }: Removed): Promise<boolean> {
   const closed = await closeReportsAbout(tx, item, item_id, now, batch);
-  const erased = await eraseRepliesAbout(tx, item, item_id, batch);
+  const erased = await eraseRepliesAbout(tx, { item, itemId: item_id }, batch);
   return closed < batch && erased < batch;
 }

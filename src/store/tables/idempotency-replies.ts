@@ -10,9 +10,9 @@ export interface StoredResponse {
   /** Whether it holds an API key and is therefore encrypted. */
   sealed: boolean;
   created_at: number;
-  /** The attempt of the call that has committed; null if an older version stored it. */
+  /** The attempt of the call that has committed; null if an older version made it. */
   attempt: Buffer | null;
-  /** What the reply shows, if an older version stored it with its text. */
+  /** What the reply shows, if it is stored with its text. */
   item: "post" | "comment" | null;
   item_id: number | null;
   /** Whether the row differs from what was stored. */
@@ -54,10 +54,25 @@ export async function insertReply(
   }
 }
 
-/** Stores the reply of a row that this transaction has inserted or renewed. */
-export async function putReply(tx: Tx, row: CheckedReply): Promise<void> {
-  const sql = "UPDATE idempotency_replies SET reply = ?, reply_check = ? WHERE id = ?";
-  await tx.run(sql, [row.reply, replyCheck(row), row.id]);
+/** The post or comment whose text a stored reply holds. */
+export interface ReplyItem {
+  item: "post" | "comment";
+  itemId: number;
+}
+
+/**
+ * Stores the reply of a row that this transaction has inserted or renewed.
+ * @param about undefined for a reply without the text of a post or comment
+ */
+export async function putReply(tx: Tx, row: CheckedReply, about: ReplyItem | undefined): Promise<void> {
+  const sql = "UPDATE idempotency_replies SET reply = ?, reply_check = ?, item = ?, item_id = ? WHERE id = ?";
+  await tx.run(sql, [row.reply, replyCheck(row), about?.item ?? null, about?.itemId ?? null, row.id]);
+}
+
+/** From when on replies are stored without the texts of posts and comments, in milliseconds since 1970 (UTC). */
+export async function readOutlinesBegin(db: Queryable): Promise<number> {
+  const [row] = await db.rows<{ begin_at: number }>("SELECT begin_at FROM reply_outlines WHERE id = 1");
+  return row?.begin_at ?? 0;
 }
 
 /** Takes over the row of an older call. It locks the row. */
@@ -67,7 +82,7 @@ export async function renewReply(
 ): Promise<void> {
   await tx.run(
     `UPDATE idempotency_replies SET fingerprint = ?, reply = NULL, reply_check = NULL, sealed = ?, created_at = ?, due_at = ?,
-       attempt = ?, item = NULL, item_id = NULL WHERE id = ?`,
+       attempt = ? WHERE id = ?`,
     [fingerprint, Number(sealed), createdAt, dueAt, attempt, id],
   );
 }
@@ -83,15 +98,10 @@ interface Row extends Omit<StoredResponse, "sealed" | "damaged" | "lostTime"> {
 }
 
 /**
- * Erases up to `limit` replies that older versions stored with the text of a post or comment. Their rows still say what
- * they showed. @returns how many
+ * Erases up to `limit` replies that are stored with the text of a post or comment. Their rows still say what they showed.
+ * @returns how many
  */
-export async function eraseRepliesAbout(
-  tx: Tx,
-  item: "post" | "comment",
-  itemId: number,
-  limit: number,
-): Promise<number> {
+export async function eraseRepliesAbout(tx: Tx, { item, itemId }: ReplyItem, limit: number): Promise<number> {
   const { affectedRows } = await tx.run(
     `UPDATE idempotency_replies SET reply = NULL, reply_check = NULL
      WHERE item_id = ? AND item = ? AND sealed = 0 AND reply IS NOT NULL LIMIT ?`,

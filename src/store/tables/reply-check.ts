@@ -59,7 +59,7 @@ export function isDamagedReply(row: {
 }): boolean {
   const { reply, sealed, created_at: createdAt, reply_check: check } = row;
   if (sealed !== 0 && sealed !== 1) return true;
-  // Only an encrypted response is erased before its row is deleted, and one in which an older version stored a text.
+  // Only an encrypted response is erased before its row is deleted, and one that held the text of what is removed.
   if (reply === null) return sealed === 0 && row.item === null;
   if (check === null) return false;
   const checkedAt = check.readBigInt64BE(0);

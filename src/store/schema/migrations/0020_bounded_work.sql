@@ -1,8 +1,7 @@
--- What makes every step of the service bounded. A version of Stoa from before may serve while this runs and after it: it
--- replays what this one stores, except posts and comments, whose repeats it answers with 503.
+-- What makes every step of the service bounded. A version of Stoa from before may serve while this runs, and for an hour after
+-- it. Later it answers repeats of what this version has done to posts and comments with 503.
 
--- attempt: which attempt of a call has committed. item and item_id are written by older versions only, whose stored replies
--- hold texts.
+-- attempt: which attempt of a call has committed. item and item_id: what the reply shows, if it is stored with its text.
 ALTER TABLE idempotency_replies ADD COLUMN attempt BINARY(16) NULL;
 
 -- The addresses that may be forgotten.
@@ -27,3 +26,14 @@ CREATE TABLE IF NOT EXISTS unfinished_removals (
   note VARCHAR(280) NOT NULL,
   PRIMARY KEY (item, item_id)
 ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+-- From when on replies are stored without the texts of posts and comments, in milliseconds since 1970 (UTC). Older versions
+-- cannot read these, and have an hour to end. A new board has no older versions.
+CREATE TABLE IF NOT EXISTS reply_outlines (
+  id TINYINT NOT NULL,
+  begin_at BIGINT NOT NULL,
+  PRIMARY KEY (id)
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+INSERT IGNORE INTO reply_outlines (id, begin_at)
+SELECT 1, IF(EXISTS (SELECT 1 FROM agents), TIMESTAMPDIFF(SECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP()) * 1000 + 3600000, 0);
