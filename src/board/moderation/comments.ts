@@ -16,10 +16,10 @@ import type { CommentRow } from "../comments.ts";
 import { type NotedAct, noteAct, noteRemoval, noteRestore } from "../inbox/changes.ts";
 import { unknownComment } from "../missing.ts";
 import { removeFromSearch, restoreInSearch } from "../search/index-items.ts";
+import { beginCleanUp, endCleanUp } from "./clean-up.ts";
 import { changeOfRemoval, lockAnywhere } from "./posts.ts";
 import { recordAct } from "./record.ts";
 import { checkRestorer, decideRemoval, type Moderator, type RemovalRequest } from "./roles.ts";
-import { beginAfterwork, endAfterwork } from "./unfinished.ts";
 
 /** A comment as its row stands, and the post that it is on. */
 type LockedComment = { postId: number; communityId: number; isPostRemoved: boolean } & (
@@ -53,7 +53,7 @@ export async function removeComment(
     await addToCommentCount(tx, postId, isPostRemoved, -1);
     await addToAgent(tx, authorId, { comments: -1, karma: -standing.score });
     isNoted = await noteRemoval(unit, words, noted);
-    await beginAfterwork(unit, { item: "comment", item_id: id });
+    await beginCleanUp(unit, { item: "comment", item_id: id });
   } else if (change !== undefined) {
     await putCommentRemoval(tx, id, change);
     isNoted = await noteAct(unit, words, noted);
@@ -84,7 +84,7 @@ export async function restoreComment(unit: Unit, moderator: Moderator, id: numbe
   await addToCommentCount(tx, postId, isPostRemoved, 1);
   await addToAgent(tx, authorId, { comments: 1, karma: removed.score });
   await moveCommentBack(tx, id);
-  await endAfterwork(unit, { item: "comment", item_id: id });
+  await endCleanUp(unit, { item: "comment", item_id: id });
   await restoreInSearch(tx, "comments", id);
   const isNoted = await noteRestore(unit, { postId, commentId: id, authorId }, { moderator, act: "restore" });
   await recordAct(unit, { role, act: "restore", item: "comment", itemId: id, isNoted });

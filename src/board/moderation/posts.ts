@@ -18,9 +18,9 @@ import { type NotedAct, noteAct, noteRemoval, noteRestore } from "../inbox/chang
 import { noSuchPost, unknownPost } from "../missing.ts";
 import type { PostView } from "../posts.ts";
 import { removeFromSearch, restoreInSearch } from "../search/index-items.ts";
+import { beginCleanUp, endCleanUp } from "./clean-up.ts";
 import { recordAct } from "./record.ts";
 import { checkModerator, checkRestorer, decideRemoval, type Moderator, type RemovalRequest } from "./roles.ts";
-import { beginAfterwork, endAfterwork } from "./unfinished.ts";
 
 /** A post as its row stands: among the posts, or among the removed ones. */
 type LockedPost = { communityId: number } & (
@@ -54,7 +54,7 @@ export async function removePost(
     await removeFromSearch(tx, "posts", id);
     await countPost(tx, communityId, authorId, { posts: -1, karma: -score });
     isNoted = await noteRemoval(unit, words, noted);
-    await beginAfterwork(unit, { item: "post", item_id: id });
+    await beginCleanUp(unit, { item: "post", item_id: id });
   } else if (change !== undefined) {
     await putPostRemoval(tx, id, change);
     isNoted = await noteAct(unit, words, noted);
@@ -83,7 +83,7 @@ export async function restorePost(unit: Unit, moderator: Moderator, id: number):
   }
   if (removed.erase_at === null || removed.erase_at <= now) throw notFound("The text of this post has been erased.");
   await movePostBack(tx, id);
-  await endAfterwork(unit, { item: "post", item_id: id });
+  await endCleanUp(unit, { item: "post", item_id: id });
   await restoreInSearch(tx, "posts", id);
   await countPost(tx, communityId, authorId, { posts: 1, karma: removed.upvotes - removed.downvotes });
   const isNoted = await noteRestore(unit, { postId: id, commentId: null, authorId }, { moderator, act: "restore" });

@@ -2,8 +2,8 @@ import { eraseCommentTexts } from "../../store/tables/removed-comments.ts";
 import { erasePostTexts } from "../../store/tables/removed-posts.ts";
 import { listUnfinished, type UnfinishedRemoval } from "../../store/tables/unfinished-removals.ts";
 import type { Board } from "../board.ts";
+import { continueCleanUp } from "./clean-up.ts";
 import { finishErasure } from "./erasure.ts";
-import { continueAfterwork } from "./unfinished.ts";
 
 /** How many texts one transaction erases. Each has 40 KB at most. */
 const batch = 50;
@@ -43,5 +43,5 @@ async function finish(board: Board, signal: AbortSignal, removal: UnfinishedRemo
     if (began_at + ownMs <= board.now()) await finishErasure(board, signal, removal);
     return;
   }
-  while (!(await board.write(signal, (unit) => continueAfterwork(unit, { item, item_id }))));
+  while (!(await board.write(signal, (unit) => continueCleanUp(unit, { item, item_id }))));
 }

@@ -16,21 +16,21 @@ interface Removed {
  * Closes the reports about a post or comment that has been removed in this unit of work, and erases the replies that
  * are stored with its text. If there are too many rows for one transaction, the sweep continues.
  */
-export async function beginAfterwork(unit: Unit, removed: Removed): Promise<void> {
+export async function beginCleanUp(unit: Unit, removed: Removed): Promise<void> {
   if (await changeRows(unit, removed)) return;
   await putUnfinished(unit.tx, { ...removed, began_at: unit.now, reason: null, note: "" });
 }
 
 /** The next step of it. @returns whether it was the last, or what was removed is restored */
-export async function continueAfterwork(unit: Unit, removed: Removed): Promise<boolean> {
+export async function continueCleanUp(unit: Unit, removed: Removed): Promise<boolean> {
   if (!(await lockUnfinished(unit.tx, removed))) return true;
   if (!(await changeRows(unit, removed))) return false;
-  await endAfterwork(unit, removed);
+  await endCleanUp(unit, removed);
   return true;
 }
 
 /** Ends it early, because what was removed is restored in this unit of work. */
-export async function endAfterwork({ tx }: Unit, removed: Removed): Promise<void> {
+export async function endCleanUp({ tx }: Unit, removed: Removed): Promise<void> {
   await deleteUnfinished(tx, { ...removed, reason: null });
 }
 
