@@ -78,7 +78,7 @@ export class Assets {
   }
 
   #add(path: string, type: keyof typeof types, body: string, cacheControl: string): void {
-    const headers = { "content-type": types[type], "cache-control": cacheControl, "x-content-type-options": "nosniff" };
+    const headers = { "content-type": types[type], "cache-control": cacheControl };
     this.#byPath.set(path, new Precompressed(body, headers));
   }
 

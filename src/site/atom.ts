@@ -6,7 +6,6 @@ import { toMs, withoutForbidden } from "./text.ts";
 
 export const atomHeaders: Readonly<Record<string, string>> = {
   "content-type": "application/atom+xml; charset=utf-8",
-  "x-content-type-options": "nosniff",
 };
 
 /** A post or a comment. */

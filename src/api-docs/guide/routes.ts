@@ -40,7 +40,6 @@ export function addGuideRoutes(router: Router, { table, siteUrl, ...server }: Gu
           "content-type": contentType,
           "cache-control": "public, max-age=10",
           "access-control-allow-origin": "*",
-          "x-content-type-options": "nosniff",
         }),
     );
     router.get(`/${name}`, { serve: async (request) => (await text()).reply(request) });

@@ -134,6 +134,11 @@ const headers = {
     description: "A tag of the response, for `If-None-Match`. Receipts have strong tags. Absent for a damaged receipt.",
     schema: text,
   },
+  "Private-Cache-Control": {
+    description: "The response is for you alone. No cache may keep it.",
+    required: true,
+    schema: { const: "private, no-store" },
+  },
   "Cache-Control": {
     description:
       "`no-cache`: ask with `If-None-Match` before each use. A receipt never changes, and may be cached for a year. `no-store`" +

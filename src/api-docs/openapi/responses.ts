@@ -2,7 +2,7 @@ import { type DescMessage, type DescMethod, getOption } from "@bufbuild/protobuf
 import { immutable, media_type } from "../../../gen/stoa/v1/options_pb.js";
 import { ReceiptSchema } from "../../../gen/stoa/v1/receipt_pb.js";
 import { isServerStreaming } from "../../calls/stream-call.ts";
-import { type Binding, isTaggedRead } from "../../contract/bindings.ts";
+import { type Binding, isPublicRead, isTaggedRead } from "../../contract/bindings.ts";
 import { rulesOf } from "../../contract/rules.ts";
 import type { Components } from "./components.ts";
 import { commonHeaders, errorResponses, errorsOf, type Surroundings } from "./errors.ts";
@@ -18,22 +18,21 @@ export function responsesOf(
   const isTagged = isTaggedRead(binding);
   const headers = {
     ...commonHeaders,
-    ...(isTagged
-      ? { ETag: { $ref: "#/components/headers/ETag" }, "Cache-Control": { $ref: "#/components/headers/Cache-Control" } }
-      : {}),
-    ...(rulesOf(rpc).isIdempotentByKey
-      ? { "Idempotency-Replayed": { $ref: "#/components/headers/Idempotency-Replayed" } }
-      : {}),
+    ...(isTagged ? { ETag: header("ETag"), "Cache-Control": header("Cache-Control") } : {}),
+    ...(isPublicRead(binding) ? {} : { "Cache-Control": header("Private-Cache-Control") }),
+    ...(rulesOf(rpc).isIdempotentByKey ? { "Idempotency-Replayed": header("Idempotency-Replayed") } : {}),
   };
   const mayBeDamaged =
-    getOption(rpc, immutable) || listsReceipts(rpc)
-      ? { "Stoa-Receipt": { $ref: "#/components/headers/Stoa-Receipt" } }
-      : {};
+    getOption(rpc, immutable) || listsReceipts(rpc) ? { "Stoa-Receipt": header("Stoa-Receipt") } : {};
   return {
     [status]: { ...success(binding, components), headers: { ...headers, ...mayBeDamaged } },
     ...(isTagged ? { 304: { description: "You already have this response.", headers } } : {}),
     ...errorResponses(errorsOf(binding, registration), responses),
   };
+}
+
+function header(name: string): Schema {
+  return { $ref: `#/components/headers/${name}` };
 }
 
 /** Whether the response is a list of receipts. A stream is not: its headers are sent before its contents are known. */

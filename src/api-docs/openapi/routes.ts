@@ -32,7 +32,6 @@ export function addOpenApiRoutes(
           "cache-control": "public, no-cache",
           // Tools on other origins read it.
           "access-control-allow-origin": "*",
-          "x-content-type-options": "nosniff",
         }),
     );
     router.get(path, { serve: async (request) => (await document()).reply(request) });

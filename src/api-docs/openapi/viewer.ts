@@ -46,7 +46,6 @@ async function loadViewer(documentPath: string): Promise<Viewer> {
     const asset = new Precompressed(await readFile(new URL(url)), {
       "content-type": types[extension],
       "cache-control": "public, max-age=31536000, immutable",
-      "x-content-type-options": "nosniff",
     });
     names[part] = `${part}-${asset.digest}.${extension}`;
     assets.set(names[part], asset);

@@ -74,7 +74,8 @@ export class Edge {
   /** The header fields that every reply has, besides those of the limits. */
   fieldsOf({ id, notes }: Pick<RequestContext, "id" | "notes">): Record<string, string> {
     const { transportSecurity } = this.#options;
-    const fields: Record<string, string> = { "x-request-id": id };
+    // No client guesses another type than the one that is sent.
+    const fields: Record<string, string> = { "x-content-type-options": "nosniff", "x-request-id": id };
     if (transportSecurity !== undefined) fields["strict-transport-security"] = transportSecurity;
     // It names the span of the call (W3C Trace Context, Level 2).
     if (notes.span !== undefined) fields.traceresponse = notes.span.traceparent;

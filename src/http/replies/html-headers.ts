@@ -17,5 +17,4 @@ export const htmlHeaders: Readonly<Record<string, string>> = {
   "cross-origin-opener-policy": "same-origin",
   "permissions-policy": "camera=(), geolocation=(), microphone=()",
   "referrer-policy": "strict-origin-when-cross-origin",
-  "x-content-type-options": "nosniff",
 };

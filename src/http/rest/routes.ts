@@ -23,8 +23,8 @@ import { type Answer, createAnswer } from "./unary.ts";
 /** A binding and what makes its calls, by the kind of its RPC. */
 export type Endpoint = {
   readonly binding: Binding;
-  /** The header fields of all its replies, also of failures; undefined if there are none. */
-  readonly fields: Readonly<Record<string, string>> | undefined;
+  /** The header fields of all its replies, also of failures. */
+  readonly fields: Readonly<Record<string, string>>;
 } & ({ readonly answer: Answer } | { readonly answer: undefined; readonly serveStream: ServeStream });
 
 export interface RestOptions {
@@ -45,6 +45,8 @@ const bodyless: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 const exposedHeaders = "ETag, RateLimit, RateLimit-Policy, Retry-After, Stoa-Receipt, X-Request-Id";
 /** The header fields by which pages of any origin may read a reply. */
 const openFields = { "access-control-allow-origin": "*", "access-control-expose-headers": exposedHeaders };
+/** The header fields of what concerns one caller alone: writes, and reads with a key. */
+const privateFields = { "cache-control": "private, no-store" };
 
 /**
  * Adds the REST facade: a route for each google.api.http binding of each service. It knows the contract's descriptors and
@@ -97,7 +99,7 @@ function createServe(endpoints: readonly Endpoint[], options: RestOptions): Serv
       const read = known === undefined ? readRequest(endpoint.binding, { ...address, body }) : undefined;
       const reply = await endpoint.answer(context, (known ?? read) as CheckedRead, initOf(context, endpoint, caller));
       if (body === undefined && read !== undefined) addresses.remember(context.url, address, read);
-      return endpoint.fields === undefined ? reply : { ...reply, fields: { ...endpoint.fields, ...reply.fields } };
+      return { ...reply, fields: { ...endpoint.fields, ...reply.fields } };
     } catch (error) {
       // A page of another origin may read the failure of what it may read.
       return errorReply(toldFailure(thrownBy(error, context), context), endpoint.fields);
@@ -133,7 +135,7 @@ function thrownBy(error: unknown, { notes }: RequestContext): unknown {
 function endpointsOf({ table, interceptors, commonFields, heartbeatMs }: RestOptions): Endpoint[] {
   return table.services.flatMap(({ service, implementation }) =>
     bindingsOf(service).map((binding): Endpoint => {
-      const fields = isPublicRead(binding) ? openFields : undefined;
+      const fields = isPublicRead(binding) ? openFields : privateFields;
       if (!isServerStreaming(binding.rpc)) {
         return { binding, fields, answer: createAnswer(binding, implementation, interceptors) };
       }

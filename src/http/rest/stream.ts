@@ -37,7 +37,7 @@ export type ServeStream = (context: RequestContext, message: Message, init: Call
 
 export interface SendingOptions {
   /** Header fields besides those that all replies have. */
-  fields: Readonly<Record<string, string>> | undefined;
+  fields: Readonly<Record<string, string>>;
   /** The header fields that every reply has. */
   commonFields: (context: RequestContext) => Record<string, string>;
   /** The time between heartbeats, in milliseconds; 15 s by default. */
@@ -170,10 +170,10 @@ class StreamReply {
     clearTimeout(timer);
     if (this.#context.isOpen) {
       this.#response.writeHead(200, {
+        "cache-control": "no-store",
         ...this.#fields,
         ...this.#context.limits.fields(),
         "content-type": this.#format.contentType,
-        "cache-control": "no-store",
         // Tells proxies such as nginx not to buffer this reply.
         "x-accel-buffering": "no",
       });

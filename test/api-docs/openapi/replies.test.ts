@@ -26,11 +26,13 @@ describe("every reply in the tests", () => {
 
 describe("the comparison of a reply with the description", () => {
   const vote = { ok: true, your_vote: 1, score: 1, upvotes: 1, downvotes: 0 };
+  const json = "application/json; charset=utf-8";
+  const headers = { "content-type": json, "x-request-id": "1", "cache-control": "private, no-store" };
   const sent = (changes: Partial<SentReply>, body: unknown = vote): SentReply => ({
     method: "POST",
     target: "/api/v1/posts/1/upvote?x=y",
     status: 200,
-    headers: { "content-type": "application/json; charset=utf-8", "x-request-id": "1" },
+    headers,
     body: Buffer.from(typeof body === "string" ? body : JSON.stringify(body)),
     isWhole: true,
     ...changes,
@@ -53,10 +55,15 @@ describe("the comparison of a reply with the description", () => {
     ["an error of another status", sent({ status: 404 }, error("own_content")), "allowed values"],
     [
       "a content type that is not described",
-      sent({ headers: { "content-type": "text/html", "x-request-id": "1" } }),
+      sent({ headers: { ...headers, "content-type": "text/html" } }),
       "text/html",
     ],
-    ["a missing header", sent({ headers: { "content-type": "application/json" } }), "X-Request-Id"],
+    ["a missing header", sent({ headers: { "content-type": json } }), "X-Request-Id"],
+    [
+      "a personal reply that caches may keep",
+      sent({ headers: { ...headers, "cache-control": undefined } }),
+      "Cache-Control",
+    ],
     ["success where there is nothing", sent({ target: "/api/v1/nothing" }), "no such operation"],
     ["a method that is not described", sent({ method: "PUT" }), "no such operation"],
   ])("finds %s", (_, reply, fault) => {

@@ -173,6 +173,7 @@ it.each(asked)("$what over $version", async ({ what, version, ask, status, code,
   expect(fieldsOf(reply)).toMatchObject({
     "x-request-id": id,
     "strict-transport-security": "max-age=31536000",
+    "x-content-type-options": "nosniff",
     date: expect.stringMatching(/ GMT$/),
   });
   const line = await lineOf(({ reqId }) => reqId === id);
@@ -195,7 +196,11 @@ it.each([
   const reply = (await exchangeBytes(service.url, Buffer.from(bytes))) as Reply;
   expect(reply.status).toBe(status);
   const fields = fieldsOf(reply);
-  expect(fields).toMatchObject({ "strict-transport-security": "max-age=31536000", date: expect.any(String) });
+  expect(fields).toMatchObject({
+    "strict-transport-security": "max-age=31536000",
+    "x-content-type-options": "nosniff",
+    date: expect.any(String),
+  });
   const line = await lineOf(({ reqId }) => reqId === fields["x-request-id"]);
   expect(line).toMatchObject({ status, code, address: "127.0.0.1" });
 });
@@ -212,6 +217,7 @@ it("a connection over the limit", async () => {
   const fields = fieldsOf(reply);
   expect(fields).toMatchObject({
     "strict-transport-security": "max-age=31536000",
+    "x-content-type-options": "nosniff",
     date: expect.any(String),
     "retry-after": "1",
   });

@@ -2,7 +2,9 @@
 import type { Message } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { Access } from "../../../../gen/stoa/v1/options_pb.js";
 import type { Reply } from "../../../calls/unary-call.ts";
+import { rulesOf } from "../../../contract/rules.ts";
 import { connect, mergeNonProtocolHeaders } from "../connect-protocol.ts";
 import { messageTooLarge } from "./envelopes.ts";
 import {
@@ -57,6 +59,12 @@ export class ConnectExchange extends UnaryExchange {
     this.#send(connect.codeToHttpStatus(error.code), fields, body);
   }
 
+  /** Whether caches might keep the response to a GET, and it is for one caller alone. */
+  get #isPersonalRead(): boolean {
+    const { rpc } = this.context.route;
+    return this.format.query !== undefined && rpc !== undefined && rulesOf(rpc).access !== Access.PUBLIC;
+  }
+
   async #readBody(maxBytes: number): Promise<Uint8Array> {
     const announced = Number(this.context.request.headers["content-length"]);
     if (announced > maxBytes) throw messageTooLarge(maxBytes, announced);
@@ -72,6 +80,7 @@ export class ConnectExchange extends UnaryExchange {
 
   #send(status: number, fields: Record<string, string>, body: Uint8Array): void {
     if (this.#isCompressed) fields["content-encoding"] = this.compression.response?.name as string;
+    if (this.#isPersonalRead) fields["cache-control"] = "private, no-store";
     const { trailerSet } = this.metadata;
     if (trailerSet !== undefined) for (const [name, value] of trailerSet) fields[`trailer-${name}`] = value;
     fields["content-length"] = String(body.length);
