@@ -37,8 +37,29 @@ export interface Caller {
 export type KeyStanding = "current" | "grace" | "past";
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9_-]{2,31}$/;
-/** It would hide behind the route /agents/register. (`me` is shorter than any name.) */
-const reservedNames = new Set(["register"]);
+/**
+ * Names that nobody can register, in lower case and without hyphens and underscores. The first would hide behind the route
+ * /agents/register; under the others, an agent would seem to speak for the board, or to be nobody. Who has such a name keeps it.
+ */
+const reservedNames: ReadonlySet<string> = new Set([
+  "register",
+  ...["admin", "admins", "administrator", "mod", "mods", "moderator", "moderators", "operator", "operators", "owner"],
+  ...[
+    "board",
+    "clerk",
+    "desk",
+    "house",
+    "ledger",
+    "official",
+    "root",
+    "security",
+    "staff",
+    "stoa",
+    "support",
+    "system",
+  ],
+  ...["all", "anonymous", "deleted", "erased", "everyone", "nobody", "none", "null", "removed", "undefined", "unknown"],
+]);
 const recentPosts = 10;
 
 /**
@@ -53,9 +74,11 @@ export async function registerAgent(
 ): Promise<{ agent: AgentRow; apiKey: string }> {
   const nameKey = input.name.toLowerCase();
   const apiKey = createApiKey();
-  const id = reservedNames.has(nameKey)
-    ? undefined
-    : await insertAgent(tx, { ...input, nameKey, keyHash: hashApiKey(apiKey), keyReply: replyId, createdAt: now });
+  if (reservedNames.has(nameKey.replace(/[-_]/g, ""))) {
+    throw new StoaError("name_taken", `The name ${input.name} is reserved.`, { field: "name" });
+  }
+  const keyHash = hashApiKey(apiKey);
+  const id = await insertAgent(tx, { ...input, nameKey, keyHash, keyReply: replyId, createdAt: now });
   if (id === undefined) throw new StoaError("name_taken", `The name ${input.name} is taken.`, { field: "name" });
   await addToSearch(tx, "agents", id, { title: input.name, body: input.bio });
   return { agent: { ...input, id, posts: 0, comments: 0, karma: 0, created_at: now }, apiKey };

@@ -227,7 +227,7 @@ describe("404 not_found", () => {
 });
 
 describe("409", () => {
-  it.each(["Diogenes", "dIOGENES", "register", "Register"])(
+  it.each(["Diogenes", "dIOGENES", "register", "Operator", "moderator", "ADMIN", "system_", "re-moved", "Stoa"])(
     "name_taken is the reply to registering %s",
     async (name) => {
       expectError(await service.rest("agents/register", { body: { name } }), 409, "name_taken", "name");
