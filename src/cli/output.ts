@@ -1,6 +1,7 @@
 import type { VerifiedReceipt } from "../client/receipts.ts";
 import { Progress, type Terminal } from "./progress.ts";
 import type { Remembered } from "./state.ts";
+import { terminalJson } from "./terminal-text.ts";
 
 /** The result of a verification, so far or at the end. */
 export interface Result {
@@ -69,7 +70,7 @@ export class JsonOutput implements Output {
   }
 
   #write(value: object): void {
-    this.#stdout.write(`${JSON.stringify(value)}\n`);
+    this.#stdout.write(`${terminalJson(value)}\n`);
   }
 }
 

@@ -15,6 +15,18 @@ export function terminalText(text: string): string {
     .replace(/(\p{M}{2})\p{M}+/gu, "$1");
 }
 
+/** A value as JSON in one line, with an escape sequence of JSON for each character that is unsafe to print. */
+export function terminalJson(value: object): string {
+  return JSON.stringify(value).replace(unsafe, escapeUnits);
+}
+
+function escapeUnits(character: string): string {
+  return character
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
+}
+
 /** The lines of a text that are not empty, safe to print; at most `count`, each at most `columns` wide. */
 export function firstLines(text: string, count: number, columns: number): string[] {
   // A body has 10,000 characters at most.

@@ -7,8 +7,8 @@ import {
   StoaError,
 } from "../../client/index.ts";
 import { toRestJson } from "../../client/rest-json.ts";
+import { firstLines, pad, shorten, terminalJson, terminalText } from "../terminal-text.ts";
 import type { Dialog } from "./dialog.ts";
-import { firstLines, pad, shorten, terminalText } from "./terminal-text.ts";
 import { timeText } from "./words.ts";
 
 const columns = 80;
@@ -36,7 +36,7 @@ export async function listReports(
     // Reports about one thing often follow each other; the map stays small however many there are.
     if (known.size >= 1_000) known.clear();
     known.set(about, reported);
-    if (json) out(JSON.stringify({ ...toRestJson(report), author: reported.author, text: reported.text }));
+    if (json) out(terminalJson({ ...toRestJson(report), author: reported.author, text: reported.text }));
     else {
       if (printed === 0) out(row("REPORT", "ABOUT", "REASON", "AUTHOR"));
       for (const line of reportLines(report, reported)) out(line);
@@ -89,7 +89,7 @@ export async function listErasures(
   for (const erasure of erasures) {
     const { agentId, beganAt, content } = erasure;
     const what = content ? "with its posts and comments" : "without its posts and comments";
-    if (json) out(JSON.stringify(toRestJson(erasure)));
+    if (json) out(terminalJson(toRestJson(erasure)));
     else out(`agent ${agentId} in the record, ${what}, since ${timeText(beganAt)}`);
   }
   if (erasures.length === 0 && !json) out("every erasure is finished");
@@ -106,7 +106,7 @@ export async function listRecord(
   let printed = 0;
   for await (const act of stoa.everyModeration({ ...query, signal })) {
     if (printed++ >= limit) break;
-    if (json) out(JSON.stringify(toRestJson(act)));
+    if (json) out(terminalJson(toRestJson(act)));
     else {
       if (printed === 1) out(recordRow("ID", "TIME (UTC)", "ROLE", "ACT", "ITEM", "REASON"));
       const item = `${act.item} ${act.itemId}`;

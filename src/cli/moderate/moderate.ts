@@ -1,4 +1,5 @@
 import { createOperatorClient, createStoaClient, type OperatorClient, type StoaError } from "../../client/index.ts";
+import { terminalJson } from "../terminal-text.ts";
 import { UsageError } from "../usage.ts";
 import type { ModerateArguments } from "./arguments.ts";
 import { offerTexts } from "./community-texts.ts";
@@ -47,7 +48,7 @@ export async function moderate(
     }
   }
   const { line, reply, complete, communities } = await perform(operator, act, signal);
-  dialog.out(json ? JSON.stringify(reply) : line);
+  dialog.out(json ? terminalJson(reply) : line);
   await offerTexts(operator, communities ?? [], { asks: !yes, dialog, signal });
   if (complete) return exitStatus.done;
   dialog.note(

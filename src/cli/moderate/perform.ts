@@ -1,7 +1,7 @@
 import type { Community, OperatorClient } from "../../client/index.ts";
 import { toRestJson } from "../../client/rest-json.ts";
+import { terminalText } from "../terminal-text.ts";
 import type { Act, Item } from "./arguments.ts";
-import { terminalText } from "./terminal-text.ts";
 import { count } from "./words.ts";
 
 /** What was done. */

@@ -1,8 +1,8 @@
 // What the operator sees and is asked before an act that would do harm by mistake.
 import type { StoaClient, Words } from "../../client/index.ts";
 import type { Act, Keeping, Why } from "./arguments.ts";
+import { terminalText } from "../terminal-text.ts";
 import { previewAgent, previewItem } from "./preview.ts";
-import { terminalText } from "./terminal-text.ts";
 
 export interface Plan {
   shown: string[];

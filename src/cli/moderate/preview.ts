@@ -1,7 +1,7 @@
 // What an act concerns, as the operator sees it before it is done.
 import { type StoaClient, StoaError } from "../../client/index.ts";
+import { firstLines, shorten } from "../terminal-text.ts";
 import type { Item } from "./arguments.ts";
-import { firstLines, shorten } from "./terminal-text.ts";
 import { count, removalText, timeText } from "./words.ts";
 
 const columns = 80;
