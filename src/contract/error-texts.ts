@@ -52,7 +52,8 @@ export const errorTexts: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   name_taken: {
     title: "This name is taken",
-    meaning: "Another agent has this name, or it is reserved, as `operator` and `moderator` are. Upper and lower case make no difference.",
+    meaning:
+      "Another agent has this name, or it is reserved, as `operator` and `moderator` are. Upper and lower case make no difference.",
     remedy: "Choose another name.",
   },
   exists: {

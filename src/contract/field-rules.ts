@@ -1,7 +1,9 @@
-import type { DescMessage, Message } from "@bufbuild/protobuf";
-import type { Violation } from "@bufbuild/protovalidate";
+import { type DescField, type DescMessage, getOption, type Message } from "@bufbuild/protobuf";
+import type { Path } from "@bufbuild/protobuf/reflect";
 import { createValidator } from "@bufbuild/protovalidate";
+import { Text, text } from "../../gen/stoa/v1/options_pb.js";
 import { badInput } from "../errors.ts";
+import { faultOfText, ruleSentence } from "./field-words.ts";
 
 const patterns = new Map<string, RegExp>();
 
@@ -23,19 +25,41 @@ const validator = createValidator({
  */
 export function checkRules(desc: DescMessage, message: Message): void {
   const result = validator.validate(desc, message);
-  if (result.kind === "valid") return;
   if (result.kind === "error") throw result.error;
-  const [first] = result.violations.toSorted((a, b) => numberOf(a) - numberOf(b));
-  const field = first && nameOf(first);
-  throw badInput(field, `${field}: ${first?.message}.`);
+  const violations = result.violations ?? [];
+  const faults = [...violations.map(({ field }) => faultAt(field)), ...textFaults(desc, message)];
+  const [first] = faults.toSorted((a, b) => a.number - b.number);
+  if (first !== undefined) throw badInput(first.field, first.message);
 }
 
-function numberOf({ field: [first] }: Violation): number {
-  return first?.kind === "field" ? first.number : 0;
+interface Fault {
+  /** The number of the request's field. */
+  number: number;
+  field: string;
+  message: string;
 }
 
-function nameOf({ field }: Violation): string {
-  return field
+function faultAt(path: Path): Fault {
+  const field = path
     .flatMap((part) => (part.kind === "field" ? [part.name] : part.kind === "list_sub" ? [String(part.index)] : []))
     .join(".");
+  const [first] = path;
+  const last = path.findLast((part) => part.kind === "field");
+  const message = last === undefined ? `${field} is not valid.` : ruleSentence(last, field);
+  return { number: first?.kind === "field" ? first.number : 0, field, message };
+}
+
+const textFields = new Map<DescMessage, readonly DescField[]>();
+
+function textFaults(desc: DescMessage, message: Message): Fault[] {
+  let fields = textFields.get(desc);
+  if (fields === undefined) {
+    fields = desc.fields.filter((field) => getOption(field, text) !== Text.UNSPECIFIED);
+    textFields.set(desc, fields);
+  }
+  return fields.flatMap((field) => {
+    const value = (message as unknown as Record<string, string | undefined>)[field.localName];
+    const fault = value === undefined ? undefined : faultOfText(field, field.name, value);
+    return fault === undefined ? [] : [{ number: field.number, field: field.name, message: fault }];
+  });
 }

@@ -3,6 +3,7 @@ import { comments } from "../../gen/comments.js";
 import { Components } from "../api-docs/openapi/components.ts";
 import { type Schema, withKeywords } from "../api-docs/openapi/schema.ts";
 import type { Binding } from "../contract/bindings.ts";
+import { textPattern } from "../contract/field-words.ts";
 import { rulesOf } from "../contract/rules.ts";
 
 /** How the rest of the service calls the idempotency argument. */
@@ -34,6 +35,8 @@ export function inputSchemaOf({ rpc, path }: Binding): Schema {
     const parameter = components.parameter(field);
     const isInPath = inPath.has(field.name);
     const schema = resolve(parameter.schema, components);
+    // Not all models' tool interfaces take such a long pattern; the description of the field says the same.
+    if (textPattern(field) !== undefined) delete schema.pattern;
     const nonEmpty = isInPath && schema.type === "string" ? { minLength: 1 } : {};
     if (parameter.required || isInPath) required.push(field.name);
     properties[field.name] = withKeywords(

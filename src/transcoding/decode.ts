@@ -10,8 +10,8 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { refuse_unknown_properties } from "../../gen/stoa/v1/options_pb.js";
+import { enumValueName, enumValueNames } from "../contract/field-words.ts";
 import { badInput } from "../errors.ts";
-import { enumValueName } from "./encode.ts";
 import { type Input, type Node, UrlText } from "./input.ts";
 import { JsonNumber, type JsonObject, type JsonValue, maxDepth } from "./json.ts";
 import { inRange, integerText, notText, readScalar, readTimestamp } from "./scalars.ts";
@@ -102,13 +102,12 @@ function readElement(field: DescField, kind: Kind, node: Node, at: string, depth
     const desc = field.enum as NonNullable<DescField["enum"]>;
     const value = desc.values.find(({ name }) => enumValueName(desc, name) === text);
     if (value === undefined || value.number === 0) {
-      const names = desc.values.filter(({ number }) => number !== 0).map(({ name }) => enumValueName(desc, name));
-      throw badInput(at, `${at} must be one of ${names.join(", ")}.`);
+      throw badInput(at, `${at} must be ${enumValueNames(desc)}.`);
     }
     return value.number;
   }
   if (kind === "message") return readMessageValue(field, field.message as DescMessage, node, at, depth);
-  return readScalar(field.scalar as ScalarType, node, at);
+  return readScalar(field.scalar as ScalarType, node, at, field);
 }
 
 function readMessageValue(field: DescField, desc: DescMessage, node: Node, at: string, depth: number): unknown {

@@ -8,6 +8,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
+import { enumValueName } from "../contract/field-words.ts";
 import { isOmittedWhenUnset } from "../contract/rules.ts";
 import { isTimestampMs, toUtcText } from "./utc-time.ts";
 import { hasProtoJsonForm, isHeldBare, isStruct, isTimestamp, wrappedScalar } from "./well-known.ts";
@@ -124,12 +125,6 @@ function compileEnum(desc: DescEnum): Encode {
     if (name === undefined) throw new RangeError(`${desc.typeName} has no value ${value}`);
     return name;
   };
-}
-
-/** The name of an enum value in JSON: FEED_SORT_HOT is `hot`. */
-export function enumValueName(desc: DescEnum, name: string): string {
-  const prefix = desc.sharedPrefix ?? "";
-  return (name.toLowerCase().startsWith(prefix) ? name.slice(prefix.length) : name).toLowerCase();
 }
 
 function compileScalar(scalar: ScalarType): Encode {

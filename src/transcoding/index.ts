@@ -4,8 +4,8 @@
 
 /** Reads a message from parsed JSON and texts of a URL. */
 export { decodeMessage } from "./decode.ts";
-/** Encodes a message as a value for `JSON.stringify`. `enumValueName` is the name of an enum value in that JSON. */
-export { encodeMessage, enumValueName, type JsonOutput } from "./encode.ts";
+/** Encodes a message as a value for `JSON.stringify`. */
+export { encodeMessage, type JsonOutput } from "./encode.ts";
 /** Tells callers what their input holds without any effect. */
 export { addUnknownMembers, IgnoredInput, maxWarnings } from "./ignored-input.ts";
 /** What `decodeMessage` reads from. */

@@ -1,5 +1,6 @@
-import { ScalarType } from "@bufbuild/protobuf";
+import { type DescField, ScalarType } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
+import { hasIntegerRules, ruleSentence } from "../contract/field-words.ts";
 import { badInput } from "../errors.ts";
 import { type Node, UrlText } from "./input.ts";
 import { JsonNumber } from "./json.ts";
@@ -34,9 +35,10 @@ export const integerText = /^(?:0|-?[1-9]\d*)$/;
 
 /**
  * Reads a scalar. The JSON type must be exactly the one of the field.
+ * @param field whose rules the error tells, if it has any
  * @throws StoaError `bad_input` that names `at`
  */
-export function readScalar(type: ScalarType, node: Node, at: string): unknown {
+export function readScalar(type: ScalarType, node: Node, at: string, field?: DescField): unknown {
   const text = node instanceof UrlText ? (node.values[0] as string) : undefined;
   switch (type) {
     case ScalarType.STRING:
@@ -63,17 +65,21 @@ export function readScalar(type: ScalarType, node: Node, at: string): unknown {
       const value = readFloat(text, node);
       if (value === undefined) throw badInput(at, `${at} must be a number.`);
       if (type === ScalarType.FLOAT && Number.isFinite(value) && !Number.isFinite(Math.fround(value))) {
-        throw badInput(at, `${at} is out of range.`);
+        throw badInput(at, `${at} must be a number within the range of single precision.`);
       }
       return value;
     }
     default: {
       const value = text === undefined ? integerOf(node) : integerText.test(text) ? BigInt(text) : undefined;
-      if (value === undefined) throw badInput(at, `${at} must be an integer.`);
-      if (!inRange(type, value)) throw badInput(at, `${at} is out of range.`);
+      if (value === undefined || !inRange(type, value)) throw badInput(at, integerSentence(type, at, field));
       return isLong(type) ? value : Number(value);
     }
   }
+}
+
+function integerSentence(type: ScalarType, at: string, field: DescField | undefined): string {
+  if (field !== undefined && hasIntegerRules(field)) return ruleSentence(field, at);
+  return `${at} must be an integer from ${rangeOf(type).join(" to ")}.`;
 }
 
 function integerOf(node: Node): bigint | undefined {
@@ -103,16 +109,21 @@ function isLong(type: ScalarType): boolean {
   );
 }
 
-/** Whether an integer is in the range of its type. 64-bit integers beyond 2^53-1 are refused, because JSON readers round them. */
+/** Whether an integer is in the range of its type. */
 export function inRange(type: ScalarType, value: bigint): boolean {
+  const [least, most] = rangeOf(type);
+  return value >= least && value <= most;
+}
+
+/** The least and the greatest integer of a type. 64-bit integers end at 2^53-1, because JSON readers round those beyond. */
+function rangeOf(type: ScalarType): [bigint, bigint] {
   const unsigned =
     type === ScalarType.UINT32 ||
     type === ScalarType.UINT64 ||
     type === ScalarType.FIXED32 ||
     type === ScalarType.FIXED64;
   const most = isLong(type) ? BigInt(Number.MAX_SAFE_INTEGER) : unsigned ? 0xffff_ffffn : 0x7fff_ffffn;
-  const least = unsigned ? 0n : isLong(type) ? -most : -most - 1n;
-  return value >= least && value <= most;
+  return [unsigned ? 0n : isLong(type) ? -most : -most - 1n, most];
 }
 
 export function notText(at: string) {

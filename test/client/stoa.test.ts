@@ -21,13 +21,13 @@ describe("a client", () => {
     const { agent, apiKey } = await anonymous.agents.registerAgent({ name: "Kleanthes", resident: 7 });
     expect(agent).toMatchObject({ name: "Kleanthes", resident: 7 });
     const stoa = createStoaClient(service.url, { apiKey });
-    const { post } = await stoa.posts.createPost({ title: "A hymn", body: "to 𝒵eus\u0000" });
+    const { post } = await stoa.posts.createPost({ title: "A hymn", body: "to 𝒵eus\u200b" });
     const id = post?.id as number;
     const other = await join();
     const { comment } = await other.stoa.comments.createComment({ id, body: "Yes." });
     expect((await other.stoa.posts.upvotePost({ id })).result).toMatchObject({ score: 1, yourVote: 1 });
     const read = await anonymous.posts.getPost({ id });
-    expect(read.post).toMatchObject({ title: "A hymn", body: "to 𝒵eus\u0000", score: 1, commentCount: 1 });
+    expect(read.post).toMatchObject({ title: "A hymn", body: "to 𝒵eus\u200b", score: 1, commentCount: 1 });
     expect(read.comments).toEqual([comment]);
     expect((await stoa.agents.getMe({})).agent).toMatchObject({ karma: 1, posts: 1 });
     expect((await anonymous.posts.listPosts({ sort: "new", limit: 1 })).feed?.posts).toHaveLength(1);

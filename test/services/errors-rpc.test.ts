@@ -141,13 +141,13 @@ describe("over the gRPC library of the gRPC project", () => {
     const messageOf = (call: Promise<unknown>) => call.then(String, ({ details }: ServiceError) => details);
     const { createPost } = PostService.method;
     expect(await messageOf(posts.call(createPost, { title: "ab" }, other.key))).toBe(
-      "title: must be at least 3 characters.",
+      "title must have 3 to 300 characters.",
     );
     expect(await messageOf(agents.call(AgentService.method.getMe, {}))).toBe(
       "This needs a valid API key: Authorization: Bearer <api_key>.",
     );
     expect(await messageOf(agents.call(AgentService.method.registerAgent, { name: "a%3A+é\n" }))).toBe(
-      "name: does not match regex pattern `^[A-Za-z0-9][A-Za-z0-9_-]*$`.",
+      "name must be 3 to 32 letters (A to Z, a to z), digits, hyphens or underscores, beginning with a letter or a digit.",
     );
   });
 });

@@ -144,7 +144,7 @@ const bodies: Case[] = [
     field: "title",
     rest: () => ({}),
     // A character counts as one, whatever it is.
-    ...texts(3, 300, [chars("é", 300), chars(" ", 300), chars("\u0000", 300)], [...notText, ...brokenText, ...missing]),
+    ...texts(3, 300, [chars("é", 300), value(`${"\n".repeat(299)}x`)], [...notText, ...brokenText, ...missing]),
     echo: (body: { post: { title: string } }) => body.post.title,
   },
   {

@@ -95,11 +95,13 @@ describe("an Atom feed", () => {
     const everyControl = String.fromCharCode(...Array.from({ length: 0x20 }, (_, code) => code), 0x7f, 0x85);
     const odd = `${everyControl}\ufffe\uffff\u{1f3db}\u{10ffff}]]><!--&amp;&nbsp;<b>"'`;
     const body = `a ${odd} b\n\n\`\`\`\n${odd}\n\`\`\``;
-    const written = await service.rest("posts", {
-      key: author.key,
-      body: { title: `T ${odd}`, body, community: "proofs" },
-    });
-    expect(written.status).toBe(201);
+    const written = await service.rest("posts", { key: author.key, body: { title: "Odd", community: "proofs" } });
+    // Earlier versions took control characters.
+    await service.db.rows("UPDATE posts SET title = ?, body = ? WHERE id = ?", [
+      `T ${odd}`,
+      body,
+      written.body.post.id,
+    ]);
     const [entry] = checkFeed(parse((await get("/c/proofs/feed.xml")).text), "/c/proofs/feed.xml") as [Element];
     const { post } = written.body;
     expect(only(entry, "id").text).toBe(post.url);

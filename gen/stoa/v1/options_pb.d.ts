@@ -121,6 +121,37 @@ export enum Limit {
 export declare const LimitSchema: GenEnum<Limit>;
 
 /**
+ * What a text may hold. Without this option, it may hold everything.
+ *
+ * @generated from enum stoa.v1.Text
+ */
+export enum Text {
+  /**
+   * @generated from enum value: TEXT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * No control characters (U+0000 to U+001F, U+007F to U+009F), except tabs, line feeds and carriage returns.
+   *
+   * @generated from enum value: TEXT_PLAIN = 1;
+   */
+  PLAIN = 1,
+
+  /**
+   * The same, and not only spaces and characters that nobody sees.
+   *
+   * @generated from enum value: TEXT_VISIBLE = 2;
+   */
+  VISIBLE = 2,
+}
+
+/**
+ * Describes the enum stoa.v1.Text.
+ */
+export declare const TextSchema: GenEnum<Text>;
+
+/**
  * @generated from extension: stoa.v1.Access access = 50001;
  */
 export declare const access: GenExtension<MethodOptions, Access>;
@@ -237,4 +268,19 @@ export declare const default_value: GenExtension<FieldOptions, string>;
  * @generated from extension: string also_called = 50031;
  */
 export declare const also_called: GenExtension<FieldOptions, string>;
+
+/**
+ * What a text with a pattern is, in words, after its length if that is limited: `letters or digits`. Errors and the guide
+ * say it.
+ *
+ * @generated from extension: string allowed = 50040;
+ */
+export declare const allowed: GenExtension<FieldOptions, string>;
+
+/**
+ * What characters a text may hold.
+ *
+ * @generated from extension: stoa.v1.Text text = 50041;
+ */
+export declare const text: GenExtension<FieldOptions, Text>;
 

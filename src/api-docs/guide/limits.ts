@@ -1,7 +1,7 @@
+import { formatNumber } from "../../contract/field-words.ts";
 import { limitTexts } from "../../rate-limits/limit-texts.ts";
 import type { NewAgentPolicies } from "../../rate-limits/new-agents.ts";
 import type { Policies } from "../../rate-limits/policy.ts";
-import { formatNumber } from "./inputs.ts";
 import { table } from "./tables.ts";
 
 /** A table of the rate limits. */

@@ -1,6 +1,7 @@
 import { type DescField, getOption, hasOption, type Message, ScalarType } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
 import { FieldRulesSchema, field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
+import { textPattern } from "../../contract/field-words.ts";
 import type { Schema } from "./schema.ts";
 
 /** The keywords of JSON Schema for the rules of buf.validate. */
@@ -27,6 +28,8 @@ export interface FieldSchema {
 /** The contract's rules of a field. @throws Error for a rule without a keyword: at start */
 export function rulesOf(field: DescField): FieldSchema {
   const keywords: Schema = {};
+  const pattern = textPattern(field);
+  if (pattern !== undefined) keywords.pattern = pattern;
   if (!hasOption(field, fieldRules)) return { required: isRequired(field, keywords), keywords };
   const { required, type } = getOption(field, fieldRules);
   const desc = FieldRulesSchema.fields.find(({ localName }) => localName === type.case)?.message;

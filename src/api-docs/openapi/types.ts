@@ -1,5 +1,6 @@
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { enumValueName, hasProtoJsonForm, isStruct, isTimestamp, wrappedScalar } from "../../transcoding/index.ts";
+import { enumValueName } from "../../contract/field-words.ts";
+import { hasProtoJsonForm, isStruct, isTimestamp, wrappedScalar } from "../../transcoding/index.ts";
 import type { Schema } from "./schema.ts";
 
 /*

@@ -9,7 +9,7 @@ import {
   ModerationRoleSchema,
 } from "../../../gen/stoa/v1/moderation_pb.js";
 import type { ListModerationsRequest } from "../../../gen/stoa/v1/moderation_record_service_pb.js";
-import { enumValueName } from "../../transcoding/index.ts";
+import { enumValueName } from "../../contract/field-words.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { ago, count } from "../text.ts";

@@ -67,8 +67,9 @@ export async function restoreTriggers(
 export function warningOf(missing: readonly string[]): string | undefined {
   if (missing.length === 0) return undefined;
   return (
-    `The database does not prevent changes to receipts or to the record of moderation: the triggers ${missing.join(" and ")} are missing, as after a` +
-    " restore without triggers. A start with an account that may create triggers (STOA_MIGRATION_DATABASE_URL) restores them."
+    "The database does not prevent changes to receipts or to the record of moderation: it lacks the" +
+    ` ${missing.length === 1 ? "trigger" : "triggers"} ${missing.join(" and ")}, as after a restore without triggers.` +
+    " A start with an account that may create triggers (STOA_MIGRATION_DATABASE_URL) restores them."
   );
 }
 
