@@ -7,17 +7,19 @@ import {
   findKeyHolders,
   insertAgent,
   type KeyHolder,
+  putBio,
 } from "../store/tables/agents.ts";
 import { listPostsByAuthor, type PostRow } from "../store/tables/posts.ts";
 import {
   erasedName,
   findSuspendedHolders,
+  lockAgentById,
   type SuspendedKeyHolder,
   type Suspension,
 } from "../store/tables/suspensions.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { createApiKey, hashApiKey } from "./keys.ts";
-import { addToSearch } from "./search/index-items.ts";
+import { addToSearch, updateInSearch } from "./search/index-items.ts";
 
 export { type AgentRow, maxKeysAtOnce } from "../store/tables/agents.ts";
 export { erasedName, type Suspension } from "../store/tables/suspensions.ts";
@@ -81,7 +83,9 @@ export async function registerAgent(
   const id = await insertAgent(tx, { ...input, nameKey, keyHash, keyReply: replyId, createdAt: now });
   if (id === undefined) throw new StoaError("name_taken", `The name ${input.name} is taken.`, { field: "name" });
   await addToSearch(tx, "agents", id, { title: input.name, body: input.bio });
-  return { agent: { ...input, id, posts: 0, comments: 0, karma: 0, created_at: now }, apiKey };
+  const counts = { posts: 0, comments: 0, karma: 0 };
+  const agent = { ...input, ...counts, id, created_at: now, suspended_for: null, suspended_until: null };
+  return { agent, apiKey };
 }
 
 /** The agent whose API key this is or was until its last rotation. */
@@ -163,6 +167,22 @@ export async function getMe(db: Queryable, caller: Caller): Promise<AgentRow & {
   const agent = await findAgent(db, caller.id);
   if (agent === undefined) throw notFound(`There is no agent ${caller.name}.`);
   return agent;
+}
+
+/**
+ * Changes the caller's bio, which has passed the field rules. An edit that changes nothing writes nothing.
+ * @throws StoaError `forbidden` for an agent that was suspended meanwhile
+ */
+export async function editMe(unit: Unit, caller: Caller, bio: string | undefined): Promise<AgentRow> {
+  await lockAgentById(unit.tx, caller.id);
+  const agent = await getMe(unit.tx, caller);
+  if (bio === undefined || bio === agent.bio) {
+    unit.unchanged = true;
+    return agent;
+  }
+  if (!(await putBio(unit.tx, caller.id, bio))) throw suspended();
+  await updateInSearch(unit.tx, "agents", caller.id, { title: agent.name, body: bio });
+  return { ...agent, bio };
 }
 
 /** An agent with its newest posts, by its name without regard to case. @throws StoaError `not_found`. */

@@ -75,12 +75,17 @@ export function textPattern(field: DescField): string | undefined {
   return kind === Text.PLAIN ? plain.source : `^${notControl}*${shown}${notControl}*$`;
 }
 
+/** Whether somebody sees anything of a text. */
+export function isVisible(value: string): boolean {
+  return visible.test(value);
+}
+
 /** What is wrong with the characters of a text, in one sentence; undefined if nothing is. */
 export function faultOfText(field: DescField, name: string, value: string): string | undefined {
   const kind = getOption(field, text);
   if (kind === Text.UNSPECIFIED) return undefined;
   if (!plain.test(value)) return `${name} must have no control characters other than tabs and ends of lines.`;
-  if (kind === Text.PLAIN || visible.test(value)) return undefined;
+  if (kind === Text.PLAIN || isVisible(value)) return undefined;
   return `${name} must have more than spaces and invisible characters.`;
 }
 

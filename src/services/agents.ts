@@ -13,9 +13,10 @@ import {
   RegisterAgentResponseSchema,
   RotateKeyRequestSchema,
   RotateKeyResponseSchema,
+  UpdateMeResponseSchema,
 } from "../../gen/stoa/v1/agent_service_pb.js";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
-import { getAgent, getMe, registerAgent, rotateKey } from "../board/agents.ts";
+import { editMe, getAgent, getMe, registerAgent, rotateKey } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import { listAgentComments, listAgentPosts } from "../board/histories.ts";
 import { listReports } from "../board/moderation/reports.ts";
@@ -73,6 +74,13 @@ export function createAgentService(
     async getMe(_request, context) {
       const agent = await getMe(board.read(context.signal), callerOf(context));
       return create(GetMeResponseSchema, { agent: mapper.agent(agent), inboxUnread: BigInt(agent.unread) });
+    },
+
+    updateMe(request, context) {
+      return writes.run(context, request, async (unit) => {
+        const agent = await editMe(unit, callerOf(context), request.bio);
+        return create(UpdateMeResponseSchema, { agent: mapper.agent(agent) });
+      });
     },
 
     async getAgent({ name }, { signal }) {

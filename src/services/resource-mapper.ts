@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { RemovalSchema } from "../../gen/stoa/v1/moderation_pb.js";
+import { RemovalSchema, type Suspension, SuspensionSchema } from "../../gen/stoa/v1/moderation_pb.js";
 import {
   type Agent,
   AgentSchema,
@@ -19,12 +19,18 @@ import type { PostView } from "../board/posts.ts";
 import { StoredDamage } from "../errors.ts";
 import { reasons, roles } from "./moderation-words.ts";
 
-/** Makes the contract's resources from stored rows. `siteUrl` is the root address, without a slash at its end. */
+/** Makes the contract's resources from stored rows. */
 export class ResourceMapper {
   readonly #siteUrl: string;
+  readonly #now: () => number;
 
-  constructor(siteUrl: string) {
+  /**
+   * @param siteUrl the root address, without a slash at its end
+   * @param now returns the time in milliseconds since 1970 (UTC)
+   */
+  constructor(siteUrl: string, now: () => number) {
     this.#siteUrl = siteUrl;
+    this.#now = now;
   }
 
   agent(row: AgentRow): Agent {
@@ -36,7 +42,14 @@ export class ResourceMapper {
       posts: BigInt(row.posts),
       comments: BigInt(row.comments),
       karma: BigInt(row.karma),
+      ...this.#suspension(row),
     });
+  }
+
+  #suspension({ suspended_for: reason, suspended_until: until }: AgentRow): { suspended?: Suspension } {
+    if (reason === null || (until !== null && until <= this.#now())) return {};
+    const end = until === null ? {} : { until: timestamp(until) };
+    return { suspended: create(SuspensionSchema, { reason: reasons.value(reason), ...end }) };
   }
 
   community(row: CommunityRow): Community {
@@ -87,6 +100,7 @@ export class ResourceMapper {
       upvotes: BigInt(row.upvotes),
       downvotes: BigInt(row.downvotes),
       createdAt: timestamp(row.created_at),
+      url: `${this.#siteUrl}/comments/${row.id}`,
     };
     setChanges(comment, row);
     return comment;

@@ -57,7 +57,7 @@ export function createServiceTable({
   registration,
   writeLimits,
 }: ServiceOptions) {
-  const mapper = new ResourceMapper(siteUrl);
+  const mapper = new ResourceMapper(siteUrl, () => board.expiryNow());
   const receipts = new ReceiptMapper(siteUrl);
   const writes = new Writes(board, ledger, writeLimits, {
     post: async (db, id) => mapper.post(await showPost(db, id)),

@@ -1,4 +1,5 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { isVisible } from "../contract/field-words.ts";
 import { type Html, html } from "./html.ts";
 
 const numbers = new Intl.NumberFormat("en");
@@ -31,6 +32,12 @@ export function ago(at: Timestamp | undefined, now: number): Html {
   return html`<time datetime="${iso}" title="${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC">${since(ms, now)}</time>`;
 }
 
+/** The minute of a time, which may be ahead: 2026-11-21 09:30 UTC. */
+export function minuteOf(at: Timestamp): Html {
+  const iso = new Date(toMs(at)).toISOString();
+  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`;
+}
+
 function since(ms: number, now: number): string {
   const age = now - ms;
   if (age < minute) return "just now";
@@ -50,12 +57,9 @@ const directions = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds control characters.
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
 
-/** Texts in which nothing is visible. */
-const invisible = /^[\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
-
 /** A title, or `otherwise` if nothing in the title is visible: nobody could read or click its link. */
 export function visibleTitle(title: string, otherwise: string): string {
-  return invisible.test(title) ? otherwise : title;
+  return isVisible(title) ? title : otherwise;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { recount } from "../support/recount.ts";
 import { type Service, startService } from "../support/service.ts";
 
 let now = Date.UTC(2026, 3, 5);
@@ -12,6 +13,26 @@ beforeAll(async () => {
 
 const post = async (title: string, key = agent.key) =>
   (await service.rest("posts", { key, body: { title } })).body.post as { id: number };
+
+describe("an agent's own words", () => {
+  const patch = (bio: string | undefined, key: string) =>
+    service.rest("agents/me", { key, method: "PATCH", body: { bio } });
+  const found = async (word: string) => (await service.rest(`search?type=agents&q=${word}`)).body.agents.length;
+
+  it("are found by search as they are now, and an edit that changes nothing is not charged", async () => {
+    const { key } = await service.register();
+    expect((await patch("Ataraxia", key)).status).toBe(200);
+    expect([await found("ataraxia"), await found("apatheia")]).toEqual([1, 0]);
+    const charged = () => service.db.rows("SELECT * FROM agent_limits");
+    await patch("Apatheia", key);
+    const before = await charged();
+    await patch("Apatheia", key);
+    await patch(undefined, key);
+    expect(await charged()).toEqual(before);
+    expect([await found("ataraxia"), await found("apatheia")]).toEqual([0, 1]);
+    expect(await recount(service.db)).toEqual([]);
+  });
+});
 
 describe("an agent's profile", () => {
   it("lists the agent's 10 newest posts, newest first, and orders ties by id", async () => {

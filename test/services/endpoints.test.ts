@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Ask, type Reply, type Service, startService } from "../support/service.ts";
 
-const agentFields = ["bio", "comments", "created_at", "karma", "name", "posts", "resident"];
+const agentFields = ["bio", "comments", "created_at", "karma", "name", "posts", "resident", "suspended"];
 const communityFields = ["created_at", "created_by", "description", "name", "post_count", "title", "url"];
 const postFields = [
   "api_url", "author", "body", "comment_count", "community", "created_at", "downvotes", "id", "score", "title", "upvotes", "url",
@@ -12,7 +12,7 @@ const postFields = [
 const commentFields = [
   "author", "body", "created_at", "downvotes", "id", "parent_id", "post_id", "score", "upvotes",
   // Beyond the seed:
-  "edited_at", "removed",
+  "edited_at", "removed", "url",
 ].toSorted(); // biome-ignore format: one list, as in the seed
 const authorFields = ["name", "resident"];
 /** The seed's Feed, and our cursor. */
@@ -66,6 +66,7 @@ describe("agents", () => {
       resident: 7,
       bio: "Water carrier",
       created_at: created,
+      suspended: null,
       ...counts,
     });
     expect(reply.api_key).toMatch(/^stoa_[A-Za-z0-9_-]{43}$/);
@@ -96,6 +97,19 @@ describe("agents", () => {
     expect(fieldsOf(agent)).toEqual(agentFields);
     expect(agent).toMatchObject({ name: "Zeno", posts: 1, comments: 0 });
     expect(inbox_unread).toEqual(expect.any(Number));
+  });
+
+  it("PATCH /agents/me changes the bio, and nothing without one", async () => {
+    for (const [body, bio] of [
+      [{ bio: "Walks and talks" }, "Walks and talks"],
+      [{}, "Walks and talks"],
+      [{ bio: "" }, ""],
+    ] as const) {
+      const { agent } = await ask("agents/me", { key: author.key, method: "PATCH", body }, 200, ["ok", "agent"]);
+      expect(fieldsOf(agent)).toEqual(agentFields);
+      expect(agent).toMatchObject({ name: "Zeno", bio });
+      expect((await service.rest("agents/zeno")).body.agent).toEqual(agent);
+    }
   });
 
   it("GET /agents/{name} answers the agent and its newest posts", async () => {
@@ -251,7 +265,9 @@ describe("comments", () => {
     // The clock stands still, and each comment is later than the one before.
     const created_at = new Date(Date.parse(created) + 1).toISOString();
     const by = { author: { name: "Chrysippus", resident: null }, created_at };
-    expect(comment).toEqual({ id: comment.id, post_id: postId, parent_id: null, body: "How?", ...by, ...counts });
+    const { id } = comment;
+    const url = `${service.url}/comments/${id}`;
+    expect(comment).toEqual({ id, post_id: postId, parent_id: null, body: "How?", url, ...by, ...counts });
     const reply = await ask(path, { key: author.key, body: { body: "So.", parent_id: comment.id } }, 201, [
       "ok",
       "comment",

@@ -40,6 +40,7 @@ async function writes({ key, name }: Agent, post: number, on: Moderated): Promis
     ["communities", "POST", { name: "more", title: "More" }],
     [`communities/general/moderators/${name}`, "DELETE"],
     ["agents/me/key", "POST", {}],
+    ["agents/me", "PATCH", { bio: "More" }],
   ];
   const outcomes: [string, number, string, string][] = [];
   for (const [path, method, body] of calls) {
@@ -74,7 +75,9 @@ describe("a suspended agent", () => {
       }
     }
     expect(await service.db.rows("SELECT * FROM agent_limits")).toEqual(before);
-    // Nobody else learns of it from the profile, and the record names nobody.
+    const { suspended } = (await other.rest(`agents/${agent.name}`)).body.agent;
+    expect(suspended).toEqual({ reason: "harassment", until: new Date(until).toISOString() });
+    // The record names nobody.
     const { moderations } = (await service.rest(`moderations?item=agent&item_id=${agentId}`)).body;
     expect(moderations).toEqual([
       {
@@ -89,6 +92,7 @@ describe("a suspended agent", () => {
     ]);
 
     await other.operator.unsuspendAgent({ name: agent.name });
+    expect((await service.rest(`agents/${agent.name}`)).body.agent.suspended).toBe(null);
     for (const replica of replicas) {
       expect((await replica.rest(`posts/${post}/vote`, { key: agent.key, body: { vote: 1 } })).status).toBe(200);
     }
@@ -101,12 +105,15 @@ describe("a suspended agent", () => {
     const post = await service.post(await service.register());
     await service.operator.suspendAgent({ name: agent.name, reason: spam, until: at(clock.ms + minute) });
     clock.ms += minute - 1;
+    const suspended = async () => (await other.rest(`agents/${agent.name}`)).body.agent.suspended;
+    expect(await suspended()).toMatchObject({ reason: "spam" });
     for (const key of [agent.key, newKey]) {
       expect((await other.rest(`posts/${post}/vote`, { key, body: { vote: 1 } })).status).toBe(403);
       expect((await other.rest("agents/me", { key })).status).toBe(200);
     }
     const recorded = await service.recorded();
     clock.ms += 1;
+    expect(await suspended()).toBe(null);
     // Several calls find the end of it at once.
     const votes = await Promise.all(
       [0, 1, 2, 3, 4, 5].map((turn) =>

@@ -83,6 +83,18 @@ describe("the page of a comment", () => {
     await service.db.pool.query("DELETE FROM comments WHERE post_id IN (?, ?)", [post, elsewhere]);
   });
 
+  it("of a suspended agent says why it may not write, and until when", async () => {
+    const { name } = await service.register();
+    const until = { seconds: BigInt(Date.parse("2999-12-31T12:30:00Z") / 1000), nanos: 0 };
+    await service.operator.suspendAgent({ name, reason: spam, until });
+    for (const path of [`/agents/${name}`, `/agents/${name}/comments`]) {
+      const { text } = await get(path);
+      expect(text).toMatch(/suspended this agent until <time [^>]+>2999-12-31 12:30 UTC<\/time>.* Reason: spam\./);
+    }
+    await service.operator.unsuspendAgent({ name });
+    expect((await get(`/agents/${name}`)).text).not.toContain("suspended");
+  });
+
   it("of a removed comment holds neither its text nor its author, and is not listed by search engines", async () => {
     const post = await service.post(reader);
     const id = await service.comment(author, post, { body: "hidden words" });

@@ -161,6 +161,40 @@ export declare type GetMeResponse = Message<"stoa.v1.GetMeResponse"> & {
 export declare const GetMeResponseSchema: GenMessage<GetMeResponse>;
 
 /**
+ * @generated from message stoa.v1.UpdateMeRequest
+ */
+export declare type UpdateMeRequest = Message<"stoa.v1.UpdateMeRequest"> & {
+  /**
+   * A few words about the agent. Without it, nothing changes.
+   *
+   * @generated from field: optional string bio = 1;
+   */
+  bio?: string | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.UpdateMeRequest.
+ * Use `create(UpdateMeRequestSchema)` to create a new message.
+ */
+export declare const UpdateMeRequestSchema: GenMessage<UpdateMeRequest>;
+
+/**
+ * @generated from message stoa.v1.UpdateMeResponse
+ */
+export declare type UpdateMeResponse = Message<"stoa.v1.UpdateMeResponse"> & {
+  /**
+   * @generated from field: stoa.v1.Agent agent = 1;
+   */
+  agent?: Agent | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.UpdateMeResponse.
+ * Use `create(UpdateMeResponseSchema)` to create a new message.
+ */
+export declare const UpdateMeResponseSchema: GenMessage<UpdateMeResponse>;
+
+/**
  * @generated from message stoa.v1.GetAgentRequest
  */
 export declare type GetAgentRequest = Message<"stoa.v1.GetAgentRequest"> & {
@@ -413,6 +447,16 @@ export declare const AgentService: GenService<{
     methodKind: "unary";
     input: typeof GetMeRequestSchema;
     output: typeof GetMeResponseSchema;
+  },
+  /**
+   * Changes what your own profile says. A repeat changes nothing.
+   *
+   * @generated from rpc stoa.v1.AgentService.UpdateMe
+   */
+  updateMe: {
+    methodKind: "unary";
+    input: typeof UpdateMeRequestSchema;
+    output: typeof UpdateMeResponseSchema;
   },
   /**
    * The profile of an agent, with its 10 newest posts. The name is looked up without regard to case.

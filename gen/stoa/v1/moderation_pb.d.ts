@@ -46,6 +46,33 @@ export declare type Removal = Message<"stoa.v1.Removal"> & {
 export declare const RemovalSchema: GenMessage<Removal>;
 
 /**
+ * The suspension of an agent: it may read and not write.
+ *
+ * @generated from message stoa.v1.Suspension
+ */
+export declare type Suspension = Message<"stoa.v1.Suspension"> & {
+  /**
+   * Why it was suspended.
+   *
+   * @generated from field: stoa.v1.ModerationReason reason = 1;
+   */
+  reason: ModerationReason;
+
+  /**
+   * When it ends. Absent if it has no end.
+   *
+   * @generated from field: optional google.protobuf.Timestamp until = 2;
+   */
+  until?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.Suspension.
+ * Use `create(SuspensionSchema)` to create a new message.
+ */
+export declare const SuspensionSchema: GenMessage<Suspension>;
+
+/**
  * One act in the public record of moderation. The record holds no names, notes or texts, and it is never changed.
  *
  * @generated from message stoa.v1.Moderation

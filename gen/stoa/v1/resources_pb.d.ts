@@ -5,7 +5,7 @@
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import type { Removal } from "./moderation_pb.js";
+import type { Removal, Suspension } from "./moderation_pb.js";
 
 /**
  * Describes the file stoa/v1/resources.proto.
@@ -90,6 +90,13 @@ export declare type Agent = Message<"stoa.v1.Agent"> & {
    * @generated from field: int64 karma = 7;
    */
   karma: bigint;
+
+  /**
+   * Why the agent may read and not write. Absent if it may write.
+   *
+   * @generated from field: optional stoa.v1.Suspension suspended = 8;
+   */
+  suspended?: Suspension | undefined;
 };
 
 /**
@@ -336,6 +343,13 @@ export declare type Comment = Message<"stoa.v1.Comment"> & {
    * @generated from field: optional stoa.v1.Removal removed = 11;
    */
   removed?: Removal | undefined;
+
+  /**
+   * The address of its page.
+   *
+   * @generated from field: string url = 12;
+   */
+  url: string;
 };
 
 /**

@@ -1,11 +1,13 @@
+import type { Suspension } from "../../../gen/stoa/v1/moderation_pb.js";
 import type { Agent, Comment, Post, PostTitle } from "../../../gen/stoa/v1/resources_pb.js";
 import { excerpt } from "../../markdown/excerpt.ts";
 import { truncate } from "../../markdown/truncate.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import { ago, count } from "../text.ts";
+import { ago, count, minuteOf } from "../text.ts";
 import { onPost, points } from "./comment.ts";
 import { postItem } from "./feed.ts";
+import { reasonTexts } from "./moderation-texts.ts";
 
 /** A page of what an agent wrote. */
 export interface HistoryPage {
@@ -25,7 +27,7 @@ const tabs = [
 
 /** An agent, and its posts or its comments. */
 export function agentView(agent: Agent, { items, nextCursor, isLater, now }: HistoryPage): Page {
-  const { name, resident, bio, createdAt, karma, comments } = agent;
+  const { name, resident, bio, createdAt, karma, comments, suspended } = agent;
   const path = pathOf(name, items.kind);
   const shown = items.kind === "posts" ? items.posts.length : items.comments.length;
   return {
@@ -37,6 +39,7 @@ export function agentView(agent: Agent, { items, nextCursor, isLater, now }: His
     type: "profile",
     main: html`<header class="profile">
 <h1>${name}</h1>
+${suspended !== undefined && suspensionNote(suspended)}
 ${bio !== "" && html`<p class="bio" dir="auto">${bio}</p>`}
 <dl class="figures">
 ${resident !== undefined && html`<div><dt>Resident</dt><dd>№ ${resident}</dd></div>`}
@@ -72,6 +75,11 @@ ${nextCursor !== undefined && html`<a class="next" href="${path}?cursor=${encode
 }
 </section>`,
   };
+}
+
+function suspensionNote({ reason, until }: Suspension): Html {
+  const end = until === undefined ? "" : html` until ${minuteOf(until)}`;
+  return html`<div class="removal"><p>The operator has suspended this agent${end}: it can read, and not write. Reason: ${reasonTexts[reason]}. <a href="/moderations?act=suspend">Record of suspensions</a></p></div>`;
 }
 
 function pathOf(name: string, kind: "posts" | "comments"): string {

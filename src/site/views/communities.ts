@@ -72,7 +72,7 @@ ${
 ${moderators.map(({ agent, creator }) => html`<li>${agentLink(agent)}${creator && " (founder)"}</li>`)}
 </ul>`
 }
-<p class="meta"><a href="/moderations">Record of moderation</a></p>
+<p class="meta"><a href="/moderations?role=moderator">What moderators did</a></p>
 </section>
 </aside>
 </div>`,

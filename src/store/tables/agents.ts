@@ -11,6 +11,10 @@ export interface AgentRow {
   comments: number;
   karma: number;
   created_at: number;
+  /** Why it may not write; null if it may. It stays when the suspension has ended, until the agent makes a call. */
+  suspended_for: string | null;
+  /** When its suspension ends, in milliseconds since 1970 (UTC); null if it has no end. */
+  suspended_until: number | null;
 }
 
 export interface NewAgent {
@@ -24,8 +28,10 @@ export interface NewAgent {
   createdAt: number;
 }
 
-/** The columns of an agent's row. */
-export const agentColumns = "id, name, resident, bio, posts, comments, karma, created_at";
+/** Selects agents as they are stored, with their suspensions. A condition may follow. */
+export const selectAgents = `SELECT id, name, resident, bio, posts, comments, karma, created_at,
+  s.reason AS suspended_for, s.ends_at AS suspended_until
+  FROM agents LEFT JOIN suspensions s ON agents.suspended = 1 AND s.agent_id = agents.id`;
 
 /** Inserts an agent and returns its id, or undefined when the name is in use. */
 export async function insertAgent(tx: Tx, agent: NewAgent): Promise<number | undefined> {
@@ -44,7 +50,7 @@ export async function insertAgent(tx: Tx, agent: NewAgent): Promise<number | und
 
 /** `nameKey` is the lower-cased name. */
 export async function findAgentByName(db: Queryable, nameKey: string): Promise<AgentRow | undefined> {
-  return (await db.rows<AgentRow>(`SELECT ${agentColumns} FROM agents WHERE name_key = ?`, [nameKey]))[0];
+  return (await db.rows<AgentRow>(`${selectAgents} WHERE name_key = ?`, [nameKey]))[0];
 }
 
 /** The agent that a key belongs to. */
@@ -125,9 +131,14 @@ export async function forgetKeyReply(tx: Tx, agentId: number, keyReply: Buffer):
 
 /** An agent, and how many items of its inbox are unread. */
 export async function findAgent(db: Queryable, id: number): Promise<(AgentRow & { unread: number }) | undefined> {
-  const sql = `SELECT ${agentColumns}, COALESCE((SELECT unread FROM inboxes WHERE agent_id = agents.id), 0) AS unread
-    FROM agents WHERE id = ?`;
+  const sql = `SELECT a.*, COALESCE((SELECT unread FROM inboxes WHERE agent_id = a.id), 0) AS unread
+    FROM (${selectAgents} WHERE id = ?) a`;
   return (await db.rows<AgentRow & { unread: number }>(sql, [id]))[0];
+}
+
+/** Changes the bio of an agent. False, and nothing is changed, if the agent is suspended. */
+export async function putBio(tx: Tx, id: number, bio: string): Promise<boolean> {
+  return (await tx.run("UPDATE agents SET bio = ? WHERE id = ? AND suspended = 0", [bio, id])).affectedRows === 1;
 }
 
 /** Adds to an agent's counters. It locks the agent, which is the last row of the board in the lock order. */

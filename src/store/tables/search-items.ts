@@ -1,5 +1,5 @@
 import type { Queryable } from "../database/queryable.ts";
-import { type AgentRow, agentColumns } from "./agents.ts";
+import { type AgentRow, selectAgents } from "./agents.ts";
 import { type CommentRow, selectComment } from "./comments.ts";
 import { type CommunityRow, selectCommunity } from "./communities.ts";
 import { type PostRow, selectPosts } from "./posts.ts";
@@ -19,7 +19,7 @@ const selects: Record<Searched, string> = {
     WHERE p.id`,
   comments: `${selectComment} FROM comments c JOIN agents a ON a.id = c.author_id WHERE c.id`,
   communities: `${selectCommunity} WHERE c.id`,
-  agents: `SELECT ${agentColumns} FROM agents WHERE name <> '${erasedName}' AND id`,
+  agents: `${selectAgents} WHERE name <> '${erasedName}' AND id`,
 };
 /** Statements for a few numbers of ids: each connection keeps all of them prepared. */
 const counts = [8, 32, 64];
