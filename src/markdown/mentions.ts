@@ -31,10 +31,17 @@ export function findMentions(body: string, title = ""): string[] {
 }
 
 function collect(text: string, names: Set<string>): void {
-  for (const [, name] of text.replace(addresses, leftOut).matchAll(mention)) {
+  for (const { name } of mentionsIn(text)) {
     if (names.size === maxMentions) return;
-    names.add((name as string).toLowerCase());
+    names.add(name.toLowerCase());
   }
+}
+
+/** The mentions in a plain text, each with the place of its `@`. */
+export function mentionsIn(text: string): { name: string; index: number }[] {
+  if (!text.includes("@")) return [];
+  const read = text.replace(addresses, (address) => leftOut.repeat(address.length));
+  return [...read.matchAll(mention)].map(({ 1: name, index }) => ({ name: name as string, index }));
 }
 
 /** The text of a paragraph or the like, without its code and its links. */

@@ -21,6 +21,10 @@ export interface Page {
   modules?: readonly string[];
   /** Whether browsers and proxies may cache the page for a moment. True by default. */
   isCacheable?: boolean;
+  /** Whether the page is one column of text, in the middle. */
+  isNarrow?: boolean;
+  /** Whether the header has a search box. True by default. */
+  hasFinder?: boolean;
   main: Html;
 }
 
@@ -73,14 +77,17 @@ ${page.modules !== undefined && scripts(page.modules)}
       html`<li><a href="${href}"${page.section === section && html` aria-current="true"`}>${text}</a></li>`,
   )}</ul>
 </nav>
-<form class="finder" action="/search" method="get" role="search" aria-label="The board">
+${
+  page.hasFinder !== false &&
+  html`<form class="finder" action="/search" method="get" role="search" aria-label="The board">
 <input name="q" type="search" aria-label="Search the board" maxlength="200" dir="auto">
 <button type="submit">Search</button>
-</form>
+</form>`
+}
 </div>
 <div class="frieze"></div>
 </header>
-<main id="main" class="frame" tabindex="-1">
+<main id="main" class="frame${page.isNarrow === true && " narrow"}" tabindex="-1">
 ${page.main}
 </main>
 <footer class="site">

@@ -1,4 +1,5 @@
 import type { Token } from "markdown-it";
+import { mentionsIn } from "../markdown/mentions.ts";
 import { escapeAttribute, escapeText } from "./html.ts";
 
 /*
@@ -51,8 +52,15 @@ export function tokensToHtml(tokens: readonly Token[]): string {
   return parts.join("");
 }
 
+/** A task is not for readers to tick off, so its box is a character. */
+const tasks = {
+  done: '<span role="img" aria-label="Done:">☑</span> ',
+  open: '<span role="img" aria-label="To do:">☐</span> ',
+};
+
 function blockToHtml(token: Token): string {
-  const { type, content } = token;
+  const { type, content, meta } = token;
+  if (type === "list_item_open" && meta !== null) return `<li class="task">${meta.isDone ? tasks.done : tasks.open}`;
   const fixed = openings.get(type) ?? closings.get(type);
   if (fixed !== undefined) return fixed;
   switch (type) {
@@ -82,7 +90,7 @@ function addInline(parts: string[], tokens: readonly Token[]): void {
   let links = 0;
   for (const token of tokens) {
     const { type, content } = token;
-    if (type === "text") parts.push(escapeText(content));
+    if (type === "text") parts.push(links > 0 ? escapeText(content) : withMentions(content));
     else if (type === "link_open") {
       links++;
       parts.push(`<a href="${escapeAttribute(attribute(token, "href"))}" rel="nofollow ugc noopener">`);
@@ -99,6 +107,18 @@ function addInline(parts: string[], tokens: readonly Token[]): void {
       parts.push(openings.get(type) ?? closings.get(type) ?? escapeText(content));
     }
   }
+}
+
+/** Text in which each mention of an agent is a link, as the agent finds it in its inbox. */
+function withMentions(text: string): string {
+  let result = "";
+  let end = 0;
+  for (const { name, index } of mentionsIn(text)) {
+    const link = `<a class="mention" href="/agents/${name}">@${name}</a>`;
+    result += escapeText(text.slice(end, index)) + link;
+    end = index + 1 + name.length;
+  }
+  return result + escapeText(text.slice(end));
 }
 
 function headingTag({ tag }: Token): string {

@@ -1,4 +1,4 @@
-import { maxBodyCost, parseCost, parseMarkdown, type Token } from "../markdown/parse.ts";
+import { maxBodyCost, parseCost, parseWithEscapes, type Token } from "../markdown/parse.ts";
 import { escapeText, type Html, raw } from "./html.ts";
 import { tokensToHtml } from "./markdown-html.ts";
 
@@ -11,17 +11,31 @@ const maxTokens = 4000;
  */
 export function renderMarkdown(body: string, heading: number): Html {
   if (parseCost(body) > maxBodyCost) return renderPlainText(body);
-  const tokens = parseMarkdown(body);
+  const tokens = parseWithEscapes(body);
   let count = tokens.length;
   for (const { children } of tokens) count += children?.length ?? 0;
   if (count > maxTokens) return renderPlainText(body);
   fitHeadings(tokens, heading);
+  markTasks(tokens);
   return raw(tokensToHtml(tokens));
 }
 
 /** Shows a body as plain text with its line breaks. */
 export function renderPlainText(body: string): Html {
   return raw(`<p class="as-written">${escapeText(body)}</p>`);
+}
+
+/** Makes an item of a list that begins with `[ ]` or `[x]` a task. */
+function markTasks(tokens: readonly Token[]): void {
+  for (const [at, token] of tokens.entries()) {
+    const [first] = tokens[at + 2]?.children ?? [];
+    if (token.type !== "list_item_open" || tokens[at + 1]?.type !== "paragraph_open" || first?.type !== "text")
+      continue;
+    const box = /^\[([ xX])\] /.exec(first.content);
+    if (box === null) continue;
+    token.meta = { isDone: box[1] !== " " };
+    first.content = first.content.slice(box[0].length);
+  }
 }
 
 function fitHeadings(tokens: Token[], heading: number): void {

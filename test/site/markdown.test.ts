@@ -23,6 +23,22 @@ describe("a body", () => {
     expect(html).toContain("<code>x &lt; y\n</code>");
   });
 
+  it("links the agents that it mentions, and nothing else", () => {
+    const link = (name: string) => `<a class="mention" href="/agents/${name}">@${name}</a>`;
+    expect(render("Hello @Zeno, @no-1_x & <@abc>")).toBe(
+      `<p>Hello ${link("Zeno")}, ${link("no-1_x")} &amp; &lt;${link("abc")}&gt;</p>\n`,
+    );
+    const others = ["`@Zeno`", "\\@Zeno", "[@Zeno](https://stoa.example/)", "a@Zeno", "https://a.example/@Zeno", "@ab"];
+    for (const other of others) expect(render(other)).not.toContain("mention");
+  });
+
+  it("shows tasks with their boxes", () => {
+    const html = render("- [ ] walk\n- [x] <talk>\n- [y] no\n\n[x] no");
+    expect(html).toContain('<li class="task"><span role="img" aria-label="To do:">☐</span> walk</li>');
+    expect(html).toContain('<li class="task"><span role="img" aria-label="Done:">☑</span> &lt;talk&gt;</li>');
+    expect(html.match(/"task"/g)).toHaveLength(2);
+  });
+
   it("has headings that skip no level of the page", () => {
     const levels = (html: string) => [...html.matchAll(/<h(\d)>/g)].map(([, level]) => Number(level));
     expect(levels(render("# a\n\n#### b\n\n## c\n\n###### d"))).toEqual([2, 3, 3, 4]);

@@ -17,21 +17,13 @@ async function get(path: string): Promise<{ status: number; text: string }> {
   return { status: response.status, text: await response.text() };
 }
 
-it("has a form without script, and each page has a box for words in its header", async () => {
+it("has a form without script, and each other page has a box for words in its header", async () => {
   const { status, text } = await get("/search");
   expect(status).toBe(200);
   expect(text).toContain('<form class="search" action="/search" method="get" role="search"');
   expect(text).not.toContain("<script");
-  for (const path of [
-    "/",
-    "/communities",
-    "/agents/Zeno",
-    "/posts/1",
-    "/comments/1",
-    "/house/receipts/1",
-    "/search",
-    "/no",
-  ]) {
+  expect(text.match(/type="search"/g)).toHaveLength(1);
+  for (const path of ["/", "/communities", "/agents/Zeno", "/posts/1", "/comments/1", "/house/receipts/1", "/no"]) {
     expect((await get(path)).text, path).toContain(
       '<form class="finder" action="/search" method="get" role="search" aria-label="The board">',
     );
@@ -52,13 +44,31 @@ it("shows posts page by page, and keeps the search in the links", async () => {
   expect(second.text).toContain('<a href="/search?q=owl+-7&amp;sort=new" rel="first">');
 });
 
-it("shows comments, communities and agents", async () => {
+it("shows comments, communities and agents, with the words marked", async () => {
   expect((await get("/search?q=owl&type=comments")).text).toContain(
-    '<a href="/comments/1">An owl &amp; &lt;b&gt;more&lt;/b&gt;</a>',
+    '<a href="/comments/1">An <mark>owl</mark> &amp; &lt;b&gt;more&lt;/b&gt;</a>',
   );
-  expect((await get("/search?q=zeno&type=agents")).text).toContain('<h2><a href="/agents/Zeno">Zeno</a></h2>');
+  expect((await get("/search?q=zeno&type=agents")).text).toContain(
+    '<h2><a href="/agents/Zeno"><mark>Zeno</mark></a></h2>',
+  );
   await service.rest("communities", { key, body: { name: "owls", title: "Owls" } });
-  expect((await get("/search?q=owls&type=communities")).text).toContain('<a href="/c/owls"><bdi>Owls</bdi></a>');
+  expect((await get("/search?q=owls&type=communities")).text).toContain(
+    '<a href="/c/owls"><bdi><mark>Owls</mark></bdi></a>',
+  );
+});
+
+it("shows the part of a text about its first word, and how many results there are", async () => {
+  const body = `${"Some words before. ".repeat(20)}Here a griffin sits. ${"Some words after. ".repeat(20)}`;
+  const write = (title: string) => service.rest("posts", { key, body: { title, body } });
+  await write("Griffins & a <b>griffin</b>");
+  const { text } = await get("/search?q=-nothing+GRIFFIN");
+  expect(text).toContain("<bdi>Griffins &amp; a &lt;b&gt;<mark>griffin</mark>&lt;/b&gt;</bdi>");
+  expect(text).toMatch(
+    /<p class="excerpt" dir="auto">…[^<]{20,60}Here a <mark>griffin<\/mark> sits[^<]{100,200}…<\/p>/,
+  );
+  expect(text).toContain("1 post found");
+  for (let post = 0; post < 25; post++) await write(`Griffin ${post}`);
+  expect((await get("/search?q=griffin")).text).toContain("More than 25 posts found");
 });
 
 it("says when nothing is found, and gives the form back for what has no words", async () => {

@@ -37,12 +37,13 @@ export function agentView(agent: Agent, { items, nextCursor, isLater, now }: His
     json: items.kind === "posts" ? `/api/v1/agents/${name}` : `/api/v1/agents/${name}/comments`,
     atom: { path: `/agents/${name}/feed.xml`, title: `${name}: new posts and comments` },
     type: "profile",
+    isNarrow: true,
     main: html`<header class="profile">
 <h1>${name}</h1>
 ${suspended !== undefined && suspensionNote(suspended)}
 ${bio !== "" && html`<p class="bio" dir="auto">${bio}</p>`}
 <dl class="figures">
-${resident !== undefined && html`<div><dt>Resident</dt><dd>№ ${resident}</dd></div>`}
+${resident !== undefined && html`<div><dt>Resident</dt><dd>${resident}</dd></div>`}
 <div><dt>Karma</dt><dd>${count(karma)}</dd></div>
 <div><dt>Posts</dt><dd>${count(agent.posts)}</dd></div>
 <div><dt>Comments</dt><dd>${count(comments)}</dd></div>
@@ -62,7 +63,7 @@ ${
     ? html`<p class="empty">${isLater ? `There are no more ${items.kind}.` : `There are no ${items.kind} yet.`}</p>`
     : items.kind === "posts"
       ? html`<ol class="posts">
-${items.posts.map((post) => postItem(post, now))}</ol>`
+${items.posts.map((post) => postItem(post, now, { showsAuthor: false }))}</ol>`
       : html`<ol class="comments">
 ${items.comments.map((comment) => historyItem(comment, items.titles, now))}</ol>`
 }

@@ -13,6 +13,7 @@ export function authorLink(author: Author | undefined): Html {
   const { name, resident } = author;
   if (name === removedName) return html`<span class="author">${name}</span>`;
   return html`<a class="author" href="/agents/${name}">${name}</a>${
-    resident !== undefined && html` <span class="resident" title="Resident number (not verified)">№ ${resident}</span>`
+    resident !== undefined &&
+    html` <span class="resident" title="Resident number (not verified)">resident ${resident}</span>`
   }`;
 }

@@ -19,6 +19,7 @@ export function communitiesView(communities: Community[], nextCursor: string | u
     path: isLater ? undefined : "/communities",
     json: "/api/v1/communities",
     section: "communities",
+    isNarrow: true,
     main: html`<h1>Communities</h1>
 <ul class="communities">
 ${communities.map(

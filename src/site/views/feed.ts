@@ -1,7 +1,8 @@
 import { type Feed, FeedSort, FeedWindow } from "../../../gen/stoa/v1/feed_pb.js";
 import type { Post } from "../../../gen/stoa/v1/resources_pb.js";
+import { isVisible } from "../../contract/field-words.ts";
 import { type Html, html } from "../html.ts";
-import { ago, count, counted, visibleTitle } from "../text.ts";
+import { ago, count, counted } from "../text.ts";
 import { authorLink } from "./author.ts";
 
 const sorts = [
@@ -73,14 +74,29 @@ function tab(href: string, text: string, isCurrent: boolean): Html {
   return html`<li><a href="${href}"${isCurrent && html` aria-current="page"`}>${text}</a></li>`;
 }
 
+/** What a list shows of a post in another way than feeds do. */
+interface PostItemOptions {
+  /** The title with words marked. */
+  title?: Html;
+  /** A part of the text. */
+  text?: Html;
+  /** Whether the author is named. True by default. */
+  showsAuthor?: boolean;
+}
+
 /** A post in a list of posts. */
-export function postItem(post: Post, now: number): Html {
+export function postItem(
+  post: Post,
+  now: number,
+  { title: marked, text, showsAuthor = true }: PostItemOptions = {},
+): Html {
   const { id, title, community, author, score, commentCount, createdAt, locked } = post;
   return html`<li class="post">
 <p class="score"><span>${count(score)}</span> <span class="unit">${Number(score) === 1 ? "point" : "points"}</span></p>
 <article>
-<h2><a href="/posts/${id}"><bdi>${visibleTitle(title, `Post ${id}`)}</bdi></a></h2>
-<p class="meta"><a href="/c/${community}">c/${community}</a> by ${authorLink(author)} ${ago(createdAt, now)} <a href="/posts/${id}#comments">${counted(commentCount, "comment")}</a>${locked && html` <span title="It takes no more comments">locked</span>`}</p>
+<h2><a href="/posts/${id}"><bdi>${isVisible(title) ? (marked ?? title) : `Post ${id}`}</bdi></a></h2>
+<p class="meta"><a href="/c/${community}">c/${community}</a> ${showsAuthor && html`by ${authorLink(author)} `}${ago(createdAt, now)} <a href="/posts/${id}#comments">${counted(commentCount, "comment")}</a>${locked && html` <span title="It takes no more comments">locked</span>`}</p>
+${text !== undefined && html`<p class="excerpt" dir="auto">${text}</p>`}
 </article>
 </li>
 `;

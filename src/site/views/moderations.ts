@@ -58,6 +58,7 @@ export function moderationsView(
     title: "Record of moderation · Stoa",
     description: "Every act of moderation on this board: what was done, in which role, why and when.",
     path: isLater || isFiltered ? undefined : "/moderations",
+    isNarrow: true,
     main: html`<h1>Record of moderation</h1>
 <p class="lede">This record lists every act of the moderators and of the operator: what was done, in which role, why and when. It never holds names, notes or texts. What authors remove themselves is not in it. Each daily receipt in the <a href="/house/receipts">ledger</a> seals the acts that no daily receipt sealed before, so nobody can change them later without being noticed.</p>
 <details class="filters"${isFiltered && itemId === undefined && html` open`}>

@@ -16,6 +16,7 @@ export function receiptsView(receipts: Receipt[], headSeq: bigint): Page {
     json: "/api/v1/house/receipts",
     section: "ledger",
     isCacheable: !receipts.some(({ damaged }) => damaged),
+    isNarrow: true,
     main: html`<h1>The ledger</h1>
 <p class="lede">Each receipt holds the hash of the previous one. If you remember one hash, you can prove any later change of that receipt and of all earlier ones. There ${headSeq === 1n ? "is 1 receipt" : `are ${count(headSeq)} receipts`}. Open one to verify it in your browser.</p>
 <ol class="receipts">

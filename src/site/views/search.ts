@@ -1,9 +1,10 @@
 import type { Agent, Comment, Community, PostTitle } from "../../../gen/stoa/v1/resources_pb.js";
 import type { SearchResponse } from "../../../gen/stoa/v1/search_service_pb.js";
 import { SearchSort, SearchType } from "../../../gen/stoa/v1/search_service_pb.js";
-import { excerpt } from "../../markdown/excerpt.ts";
+import { isVisible } from "../../contract/field-words.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
+import { foundExcerpt, markWords } from "../marked-words.ts";
 import { ago, counted, visibleTitle } from "../text.ts";
 import { authorLink } from "./author.ts";
 import { onPost, points } from "./comment.ts";
@@ -25,7 +26,6 @@ const types = [
   { type: SearchType.COMMUNITIES, name: "communities", text: "Communities" },
   { type: SearchType.AGENTS, name: "agents", text: "Agents" },
 ] as const;
-const maxExcerpt = 200;
 
 /**
  * The form, and a page of results if there are any.
@@ -44,6 +44,8 @@ export function searchView(
     description: "Search the posts, comments, communities and agents of the board.",
     // Results are not for search engines.
     path: q === "" ? "/search" : undefined,
+    isNarrow: true,
+    hasFinder: false,
     main: html`<h1>Search</h1>
 ${form(terms)}
 ${problem !== undefined && html`<p class="empty" role="alert">${problem}</p>`}
@@ -71,14 +73,14 @@ function searchPath({ q, type, community, author, sort, cursor }: SearchTerms): 
 
 function form({ q, type, community, author, sort }: SearchTerms): Html {
   return html`<form class="search" action="/search" method="get" role="search" aria-label="Words and filters">
-<p><label for="q">Words, “phrases” in quotation marks, and -without</label>
+<p><label for="q">Words, “phrases” in quotation marks, and <span class="together">-without</span></label>
 <input id="q" name="q" type="search" value="${q}" maxlength="200" required dir="auto"></p>
-<p><label for="type">In</label>
+<p><span class="together"><label for="type">In</label>
 <select id="type" name="type">${types.map(
     (each) => html`<option value="${each.name}"${each.type === type && html` selected`}>${each.text}</option>`,
-  )}</select>
-<label for="sort">Order</label>
-<select id="sort" name="sort"><option value="relevance">Best first</option><option value="new"${sort === SearchSort.NEW && html` selected`}>Newest first</option></select>
+  )}</select></span>
+<span class="together"><label for="sort">Order</label>
+<select id="sort" name="sort"><option value="relevance">Best first</option><option value="new"${sort === SearchSort.NEW && html` selected`}>Newest first</option></select></span>
 <button type="submit">Search</button></p>
 ${community !== undefined && html`<input type="hidden" name="community" value="${community}">`}
 ${author !== undefined && html`<input type="hidden" name="author" value="${author}">`}
@@ -91,37 +93,51 @@ function resultsView(terms: SearchTerms, results: SearchResponse, now: number): 
   if (posts.length + comments.length + communities.length + agents.length === 0) {
     return html`<p class="empty">${terms.cursor === undefined ? "Nothing has all of these words." : "There are no more results."}</p>`;
   }
+  const { q } = terms;
+  const found = html`<p class="note" role="status">${numberFound(terms, results)}</p>`;
   if (posts.length > 0) {
-    return html`<ol class="posts found">
-${posts.map((post) => postItem(post, now))}</ol>`;
+    return html`${found}
+<ol class="posts found">
+${posts.map((post) => postItem(post, now, { title: markWords(post.title, q), text: foundExcerpt(post.body, q) }))}</ol>`;
   }
-  return html`<ol class="communities found">
-${comments.map((comment) => commentItem(comment, postTitles, now))}${communities.map(communityItem)}${agents.map((agent) => agentItem(agent, now))}</ol>`;
+  return html`${found}
+<ol class="communities found">
+${comments.map((comment) => commentItem(comment, q, postTitles, now))}${communities.map((each) => communityItem(each, q))}${agents.map((agent) => agentItem(agent, q, now))}</ol>`;
 }
 
-function commentItem(comment: Comment, titles: readonly PostTitle[], now: number): Html {
+/** How many results there are: exactly, if the first page has them all. */
+function numberFound({ type, cursor }: SearchTerms, results: SearchResponse): string {
+  const { posts, comments, communities, agents, nextCursor } = results;
+  const shown = posts.length + comments.length + communities.length + agents.length;
+  const noun = nameOf(type);
+  const counted = `${shown} ${shown === 1 ? noun.replace(/ies$/, "y").replace(/s$/, "") : noun}`;
+  if (cursor !== undefined) return `${counted} on this page`;
+  return nextCursor === undefined ? `${counted} found` : `More than ${counted} found`;
+}
+
+function commentItem(comment: Comment, q: string, titles: readonly PostTitle[], now: number): Html {
   const { id, body, author, createdAt } = comment;
   return html`<li>
-<p dir="auto"><a href="/comments/${id}">${excerpt(body, maxExcerpt) || `Comment ${id}`}</a></p>
+<p dir="auto"><a href="/comments/${id}">${isVisible(body) ? foundExcerpt(body, q) : `Comment ${id}`}</a></p>
 <p class="meta">${authorLink(author)} ${ago(createdAt, now)} ${onPost(comment, titles)} ${points(comment)}</p>
 </li>
 `;
 }
 
-function communityItem({ name, title, description, postCount }: Community): Html {
+function communityItem({ name, title, description, postCount }: Community, q: string): Html {
   return html`<li>
-<h2><a href="/c/${name}"><bdi>${visibleTitle(title, name)}</bdi></a></h2>
+<h2><a href="/c/${name}"><bdi>${markWords(visibleTitle(title, name), q)}</bdi></a></h2>
 <p class="meta"><span>c/${name}</span> <span>${counted(postCount, "post")}</span></p>
-${description !== "" && html`<p dir="auto">${excerpt(description, maxExcerpt)}</p>`}
+${description !== "" && html`<p dir="auto">${foundExcerpt(description, q)}</p>`}
 </li>
 `;
 }
 
-function agentItem({ name, bio, posts, createdAt }: Agent, now: number): Html {
+function agentItem({ name, bio, posts, createdAt }: Agent, q: string, now: number): Html {
   return html`<li>
-<h2><a href="/agents/${name}">${name}</a></h2>
+<h2><a href="/agents/${name}">${markWords(name, q)}</a></h2>
 <p class="meta"><span>${counted(posts, "post")}</span> <span>registered ${ago(createdAt, now)}</span></p>
-${bio !== "" && html`<p dir="auto">${excerpt(bio, maxExcerpt)}</p>`}
+${bio !== "" && html`<p dir="auto">${foundExcerpt(bio, q)}</p>`}
 </li>
 `;
 }

@@ -1,0 +1,41 @@
+// What of a text a search has found, for people: the words are marked, and the excerpt is about the first of them.
+import { excerpt } from "../markdown/excerpt.ts";
+import { type Html, html } from "./html.ts";
+
+/** How much of a text is looked at, and how much of it is shown, in code units. */
+const maxLooked = 600;
+const maxShown = 220;
+/** How much is shown before the first word. */
+const before = 60;
+/** The letters of scripts that put spaces between words. Elsewhere, a word may begin and end anywhere. */
+const joined = "[\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}\\p{Nd}]";
+
+/** Finds the words of a search in texts; undefined if it has none. Excluded words begin with a hyphen. */
+function wordsOf(q: string): RegExp | undefined {
+  const wanted = q.replace(/(?<!\S)-(?:"[^"]*"?|\S+)/g, " ").match(/[\p{L}\p{M}\p{N}]+/gu);
+  return wanted === null ? undefined : new RegExp(`(?<!${joined})(?:${wanted.join("|")})(?!${joined})`, "giu");
+}
+
+/** A line of text with the words of a search marked. */
+export function markWords(text: string, q: string): Html {
+  const words = wordsOf(q);
+  if (words === undefined) return html`${text}`;
+  const parts: Html[] = [];
+  let end = 0;
+  for (const { index, 0: word } of text.matchAll(words)) {
+    parts.push(html`${text.slice(end, index)}<mark>${word}</mark>`);
+    end = index + word.length;
+  }
+  return html`${parts}${text.slice(end)}`;
+}
+
+/** The part of a body about the first word of a search, as one line without Markdown, with the words marked. */
+export function foundExcerpt(body: string, q: string): Html {
+  const text = excerpt(body, maxLooked);
+  const first = wordsOf(q)?.exec(text)?.index ?? 0;
+  // It begins and ends between words, if the text has spaces.
+  const start = first <= before ? 0 : first - before + Math.max(text.slice(first - before, first).indexOf(" ") + 1, 0);
+  const cut = text.slice(start, start + maxShown);
+  const shown = start + maxShown >= text.length ? cut : `${cut.replace(/ \S*$/, "").toWellFormed()}…`;
+  return html`${start > 0 && "…"}${markWords(shown, q)}`;
+}
