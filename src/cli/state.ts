@@ -63,7 +63,7 @@ export class StateFile {
   /** Finds out, before any work is done, whether `save` would succeed. @throws StateError */
   prepare(): void {
     this.#attempt(() => {
-      mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
+      makeFolder(dirname(this.#path));
       rmSync(this.#write(""));
     });
   }
@@ -106,4 +106,17 @@ function parse(text: string): Remembered | undefined {
   if (typeof url !== "string" || !URL.canParse(url)) return undefined;
   if (typeof time !== "string" || Number.isNaN(Date.parse(time))) return undefined;
   return { url, seq, hash, time };
+}
+
+/** Creates a folder and the missing ones above it. The `recursive` of Node.js never ends below /proc. */
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") return;
+    if (code !== "ENOENT" || dirname(path) === path) throw error;
+    makeFolder(dirname(path));
+    mkdirSync(path, { mode: 0o700 });
+  }
 }

@@ -11,7 +11,8 @@ export function fromTransport(error: unknown): StoaError {
   // fetch reports a connection that is lost in the midst of a stream as a TypeError.
   if (error.cause instanceof TypeError) return unreachable(error.cause);
   const [detail] = error.findDetails(ErrorDetailSchema);
-  if (detail !== undefined) {
+  // A call that this service does not have says nothing of what the call names.
+  if (detail !== undefined && error.code !== Code.Unimplemented) {
     const { retryAfterSeconds, field } = detail;
     return saidBy({
       error: detail.error,

@@ -140,7 +140,7 @@ describe("the state file", () => {
     chmodSync(join(folder, "sealed"), 0o500);
     // Root can write to every folder, but nobody can create files in /proc/self/fd.
     const closed = process.getuid?.() === 0 ? "/proc/self/fd" : join(folder, "sealed");
-    for (const state of [join(closed, "state.json"), join(folder, "file/state.json")]) {
+    for (const state of [join(closed, "state.json"), join(folder, "file/state.json"), "/proc/x/y/state.json"]) {
       const { status, stdout, stderr } = await runStoa(["verify", fake.url, "--state", state], folder);
       expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
       expect(stderr).toContain(`the state file ${state} cannot be `);
