@@ -62,7 +62,6 @@ const reservedNames: ReadonlySet<string> = new Set([
   ],
   ...["all", "anonymous", "deleted", "erased", "everyone", "nobody", "none", "null", "removed", "undefined", "unknown"],
 ]);
-const recentPosts = 10;
 
 /**
  * Registers an agent; `input` has passed the field rules. Returns the agent and its API key, which is not to be had again.
@@ -185,10 +184,18 @@ export async function editMe(unit: Unit, caller: Caller, bio: string | undefined
   return { ...agent, bio };
 }
 
-/** An agent with its newest posts, by its name without regard to case. @throws StoaError `not_found`. */
-export async function getAgent(db: Queryable, name: string): Promise<{ agent: AgentRow; recentPosts: PostRow[] }> {
+/**
+ * An agent with its newest posts, by its name without regard to case.
+ * @param limit how many posts at most
+ * @throws StoaError `not_found`.
+ */
+export async function getAgent(
+  db: Queryable,
+  name: string,
+  limit: number,
+): Promise<{ agent: AgentRow; recentPosts: PostRow[] }> {
   const agent = await findNamed(db, name);
-  return { agent, recentPosts: await listPostsByAuthor(db, agent.id, recentPosts) };
+  return { agent, recentPosts: await listPostsByAuthor(db, agent.id, limit) };
 }
 
 /** An agent by its name without regard to case. @throws StoaError `not_found`, also for one that was erased */

@@ -115,13 +115,14 @@ export async function listCommentsIn(
 ): Promise<CommentPage | undefined> {
   const start = sort === "old" && from !== undefined ? await positionBefore(db, postId, from) : undefined;
   let after = cursor === undefined ? start : await decodePosition(db, cursor, postId, sort);
+  const size = Math.min(portion, limit + 1);
   const comments: CommentRow[] = [];
   // A vote may move a comment between two portions of a page.
   const listed = new Set<number>();
   let bytes = 0;
   for (;;) {
     // Oldest first, comments are only added at the end, so the counters of the last portion also fit the portions before it.
-    const rows = await listRows(db, postId, { sort, after, limit: portion }, table);
+    const rows = await listRows(db, postId, { sort, after, limit: size }, table);
     if (rows === undefined) return undefined;
     for (const row of rows.comments) {
       if (listed.has(row.id)) continue;
@@ -134,8 +135,7 @@ export async function listCommentsIn(
       listed.add(row.id);
     }
     const end = rows.comments.at(-1);
-    if (end === undefined || rows.comments.length < portion)
-      return { post: rows.post, comments, nextCursor: undefined };
+    if (end === undefined || rows.comments.length < size) return { post: rows.post, comments, nextCursor: undefined };
     after = positionOf(end);
   }
 }

@@ -15,7 +15,6 @@ import { addToSearch, textOfCommunity } from "./search/index-items.ts";
 export type { CommunityRow } from "../store/tables/communities.ts";
 
 const namePattern = /^[a-z0-9][a-z0-9-]{1,22}[a-z0-9]$/;
-const pageSize = 1000;
 
 /** Creates a community; `input` has passed the field rules. @throws StoaError `exists`. */
 export async function createCommunity(
@@ -51,11 +50,11 @@ export function listCommunitiesOf(db: Queryable, agentId: number): Promise<Commu
 /** A page of all communities, by name. @throws StoaError `bad_input` for a cursor of something else. */
 export async function listCommunities(
   db: Queryable,
-  cursor: string | undefined,
+  { limit, cursor }: { limit: number; cursor: string | undefined },
 ): Promise<{ communities: CommunityRow[]; nextCursor: string | undefined }> {
-  const rows = await listRows(db, cursor === undefined ? "" : nameOf(cursor), pageSize + 1);
-  const communities = rows.slice(0, pageSize);
-  const last = rows.length > pageSize ? communities.at(-1) : undefined;
+  const rows = await listRows(db, cursor === undefined ? "" : nameOf(cursor), limit + 1);
+  const communities = rows.slice(0, limit);
+  const last = rows.length > limit ? communities.at(-1) : undefined;
   return { communities, nextCursor: last && encodeCursor(["communities", last.name]) };
 }
 

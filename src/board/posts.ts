@@ -62,15 +62,20 @@ async function insertInto(
 
 /**
  * A post with the first page of its comments, read at the same moment as its counters. A removed post keeps its comments.
+ * @param limit how many comments the page has at most
  * @throws StoaError `not_found`
  */
-export async function getPost(db: Queryable, id: number): Promise<{ post: PostView; page: CommentPage }> {
+export async function getPost(
+  db: Queryable,
+  id: number,
+  limit: number,
+): Promise<{ post: PostView; page: CommentPage }> {
   // The post may be removed or restored between two statements. Then it is looked for again.
   for (let look = 0; look < maxLooks; look++) {
     const standing = await findPost(db, id);
     const post = standing ?? (await findRemovedPost(db, id));
     if (post === undefined) break;
-    const page = await listCommentsIn(db, standing === undefined ? "removed_posts" : "posts", id);
+    const page = await listCommentsIn(db, standing === undefined ? "removed_posts" : "posts", id, { limit });
     if (page === undefined) continue;
     const { upvotes, downvotes, comment_count } = page.post;
     return { post: { ...post, upvotes, downvotes, comment_count }, page };

@@ -1,5 +1,5 @@
 import { StoaError } from "../errors.ts";
-import { changeVote, findVotes, lockVotes, type VotedKind } from "../store/tables/votes.ts";
+import { changeVote, findVotes, findVotesOf, lockVotes, type VotedKind } from "../store/tables/votes.ts";
 import type { Caller } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { noSuchComment, noSuchPost } from "./missing.ts";
@@ -47,6 +47,21 @@ export async function getVote(db: Queryable, caller: Caller, { kind, id }: Voted
   const votes = await findVotes(db, kind, id, caller.id);
   if (votes === undefined) throw await noSuch(db, { kind, id });
   return { ...votes, vote: votes.vote as Vote };
+}
+
+/**
+ * The caller's votes on posts or comments, in the order of their ids. Where it has none, also for what does not exist, the
+ * vote is 0.
+ * @param ids at most 100
+ */
+export async function getVotes(
+  db: Queryable,
+  caller: Caller,
+  kind: VotedKind,
+  ids: readonly number[],
+): Promise<Vote[]> {
+  const votes = await findVotesOf(db, kind, ids, caller.id);
+  return ids.map((id) => (votes.get(id) ?? 0) as Vote);
 }
 
 function noSuch(db: Queryable, { kind, id }: VotedId): Promise<StoaError> {

@@ -1,8 +1,15 @@
 import { advance, afterClock, decide } from "../rate-limits/gcra.ts";
-import { type NewAgentPolicies, newUntil, stricter, untilOrdinary, type Verdict } from "../rate-limits/new-agents.ts";
+import {
+  type NewAgentPolicies,
+  newAgentLimitNames,
+  newUntil,
+  stricter,
+  untilOrdinary,
+  type Verdict,
+} from "../rate-limits/new-agents.ts";
 import type { Policies, Policy } from "../rate-limits/policy.ts";
-import { advanceLimit, lowerLimit, type Subject, sweepAddresses } from "../store/tables/limits.ts";
-import type { Board, Unit } from "./board.ts";
+import { advanceLimit, findArrivals, lowerLimit, type Subject, sweepAddresses } from "../store/tables/limits.ts";
+import type { Board, Queryable, Unit } from "./board.ts";
 
 /** How far the clocks of replicas may differ, in microseconds. A time further ahead was stored before a clock was set back. */
 const clockTolerance = 60_000_000;
@@ -39,6 +46,18 @@ export class WriteLimits {
     const verdict = stricter(untilOrdinary(smaller, until, unit.now), ordinary);
     return { ...verdict, repair: both(ordinary.repair, smaller.repair) };
   }
+
+  /** How an agent stands with each limit of its writes. It spends nothing. @param now in milliseconds since 1970 (UTC) */
+  async standing(db: Queryable, agent: { id: number; createdAt: number }, now: number): Promise<Verdict[]> {
+    const arrivals = await findArrivals(db, agent.id);
+    const until = newUntil(agent.createdAt, now);
+    return newAgentLimitNames.map((name) => {
+      const ordinary = look(this.#policies[name], arrivals.get(name), now);
+      const policy = this.#newAgentPolicies[name];
+      if (policy === undefined || until === undefined) return ordinary;
+      return stricter(untilOrdinary(look(policy, arrivals.get(`new_${name}`), now), until, now), ordinary);
+    });
+  }
 }
 
 /** Spends one call of a limit. @param kind the name of its rows */
@@ -58,6 +77,17 @@ async function spend(
     policy,
     decision: decide(policy, advance(policy, settled, time), time),
     repair: (unit) => lowerLimit(unit.tx, subject, kind, settled),
+  };
+}
+
+/** How a limit stands without another call. @param arrival the theoretical arrival time; undefined if nothing was spent */
+function look(policy: Policy, arrival: number | undefined, now: number): Verdict {
+  const time = now * 1000;
+  const settled = afterClock(policy, arrival ?? 0, time, clockTolerance);
+  const isFull = settled <= time;
+  return {
+    policy,
+    decision: isFull ? { allowed: true, remaining: policy.burst, wait: 0 } : decide(policy, settled, time),
   };
 }
 

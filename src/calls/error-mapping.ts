@@ -64,6 +64,13 @@ export function toStoaError(error: unknown): StoaError {
   });
 }
 
+/** A failure that also tells what the input held without any effect: a required input may be missing because it is misplaced. */
+export function withWarnings(error: StoaError, warnings: readonly string[]): StoaError {
+  if (error.code !== "bad_input" || warnings.length === 0) return error;
+  const { message, field, cause } = error;
+  return new StoaError("bad_input", [message, ...warnings].join(" "), { field, cause });
+}
+
 /** The codes with which Connect refuses a request that it cannot read. Our own refusals have a StoaError as their cause. */
 const unreadable: ReadonlySet<Code> = new Set([Code.InvalidArgument, Code.ResourceExhausted, Code.Unimplemented]);
 

@@ -5,6 +5,7 @@ import { defaultOf } from "../contract/defaults.ts";
 import { rulesOf } from "../contract/rules.ts";
 import { createTextLength } from "../contract/text-length.ts";
 import type { Call } from "./call.ts";
+import { cutBodies } from "./cut-bodies.ts";
 import { boundLargeReads, largeLength } from "./large-reads.ts";
 import { type LatestOfRpc, LatestResponses } from "./latest-responses.ts";
 import type { InterceptorsOf, ServiceTable } from "./service-table.ts";
@@ -24,8 +25,8 @@ interface SharedReply {
 }
 
 /**
- * The interceptors that bound what reads cost: identical public reads that wait share one read and its response, and replies
- * with lists are made in turns. To be the innermost of their chain.
+ * The interceptors that bound what reads cost: identical public reads that wait share one read and its response, replies with
+ * lists are made in turns, and bodies are cut. To be the innermost of their chain.
  */
 export function boundReads(table: ServiceTable): InterceptorsOf {
   const latest = new LatestResponses();
@@ -36,7 +37,7 @@ export function boundReads(table: ServiceTable): InterceptorsOf {
     const isShared = rpc.methodKind === "unary" && isShareable(rpc) && !table.sharing.includes(rpc);
     if (isShared) sharing.set(rpc, [shareReads(rpc, latest.of(rpc))]);
   }
-  return (rpc) => [...(sharing.get(rpc) ?? []), ...turnsOf(rpc)];
+  return (rpc) => [...(sharing.get(rpc) ?? []), ...turnsOf(rpc), ...cutBodies(rpc)];
 }
 
 /**

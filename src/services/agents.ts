@@ -2,8 +2,10 @@ import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type AgentService,
+  GetAgentRequestSchema,
   GetAgentResponseSchema,
   GetMeResponseSchema,
+  GetMyVotesResponseSchema,
   ListAgentCommentsRequestSchema,
   ListAgentCommentsResponseSchema,
   ListAgentPostsRequestSchema,
@@ -21,10 +23,13 @@ import type { Board } from "../board/board.ts";
 import { listAgentComments, listAgentPosts } from "../board/histories.ts";
 import { listReports } from "../board/moderation/reports.ts";
 import { titlesOf } from "../board/posts.ts";
+import { getVotes } from "../board/votes.ts";
+import type { WriteLimits } from "../board/write-limits.ts";
 import { callerOf, unauthorized } from "../calls/call.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import type { ApiKeys } from "./api-keys.ts";
+import { readHome } from "./home.ts";
 import { toReport } from "./moderation-mapper.ts";
 import { type ResourceMapper, timestamp, toPostTitle } from "./resource-mapper.ts";
 
@@ -32,14 +37,19 @@ const important =
   "Save this api_key now: it is shown only this once, and the service keeps only a hash of it." +
   " Send it as the header Authorization: Bearer <api_key>, and to nobody but this service.";
 
-/** @param keys hears of each key that is given out */
+/**
+ * @param keys hears of each key that is given out
+ * @param limits the limits of writes, if there are any
+ */
 export function createAgentService(
   board: Board,
   writes: Writes,
   mapper: ResourceMapper,
   keys: ApiKeys,
+  limits: WriteLimits | undefined,
 ): ServiceImpl<typeof AgentService> {
   const defaultGrace = integerDefault(RotateKeyRequestSchema.field.graceSeconds);
+  const defaultRecent = integerDefault(GetAgentRequestSchema.field.limit);
   const defaultReports = integerDefault(ListMyReportsRequestSchema.field.limit);
   const defaultPosts = integerDefault(ListAgentPostsRequestSchema.field.limit);
   const defaultComments = integerDefault(ListAgentCommentsRequestSchema.field.limit);
@@ -83,8 +93,24 @@ export function createAgentService(
       });
     },
 
-    async getAgent({ name }, { signal }) {
-      const { agent, recentPosts } = await getAgent(board.read(signal), name);
+    async getHome(_request, context) {
+      return readHome(board, limits, callerOf(context), context.signal);
+    },
+
+    async getMyVotes({ postIds, commentIds }, context) {
+      const db = board.read(context.signal);
+      const caller = callerOf(context);
+      const onPosts = await getVotes(db, caller, "post", postIds.map(Number));
+      const onComments = await getVotes(db, caller, "comment", commentIds.map(Number));
+      const votes = [
+        ...onPosts.map((yourVote, index) => ({ postId: postIds[index] as bigint, yourVote })),
+        ...onComments.map((yourVote, index) => ({ commentId: commentIds[index] as bigint, yourVote })),
+      ];
+      return create(GetMyVotesResponseSchema, { votes });
+    },
+
+    async getAgent({ name, limit = defaultRecent }, { signal }) {
+      const { agent, recentPosts } = await getAgent(board.read(signal), name, Number(limit));
       return create(GetAgentResponseSchema, {
         agent: mapper.agent(agent),
         recentPosts: recentPosts.map((post) => mapper.post(post)),

@@ -6,6 +6,7 @@ import {
   CreateCommunityResponseSchema,
   DismissModeratorResponseSchema,
   GetCommunityResponseSchema,
+  ListCommunitiesRequestSchema,
   ListCommunitiesResponseSchema,
   ListCommunityPostsRequestSchema,
   ListCommunityPostsResponseSchema,
@@ -20,6 +21,7 @@ import {
   type ModeratorRow,
 } from "../board/moderation/communities.ts";
 import { callerOf } from "../calls/call.ts";
+import { integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import { feedDefaults, readFeed } from "./feeds.ts";
 import type { ResourceMapper } from "./resource-mapper.ts";
@@ -30,9 +32,11 @@ export function createCommunityService(
   mapper: ResourceMapper,
 ): ServiceImpl<typeof CommunityService> {
   const defaults = feedDefaults(ListCommunityPostsRequestSchema.field);
+  const defaultLimit = integerDefault(ListCommunitiesRequestSchema.field.limit);
   return {
-    async listCommunities({ cursor }, { signal }) {
-      const { communities, nextCursor } = await listCommunities(board.read(signal), cursor);
+    async listCommunities({ limit = defaultLimit, cursor }, { signal }) {
+      const query = { limit: Number(limit), cursor };
+      const { communities, nextCursor } = await listCommunities(board.read(signal), query);
       return create(ListCommunitiesResponseSchema, {
         communities: communities.map((community) => mapper.community(community)),
         ...(nextCursor === undefined ? {} : { nextCursor }),

@@ -8,15 +8,18 @@ import { timestamp } from "./resource-mapper.ts";
 const excerptLength = 200;
 const types = wordsOf<InboxItem["type"], string>(InboxItemTypeSchema);
 
-/** From a stored item to that of the contract. */
-export function toInboxItem(row: InboxItemRow): InboxItem {
+/**
+ * From a stored item to that of the contract.
+ * @param length the maximum length of the excerpt, in code units
+ */
+export function toInboxItem(row: InboxItemRow, length = excerptLength): InboxItem {
   const item: InboxItem = {
     $typeName: "stoa.v1.InboxItem",
     id: BigInt(row.id),
     type: types.value(row.type),
     postId: BigInt(row.post_id),
     community: row.community,
-    excerpt: row.body === null ? "" : excerpt(row.body, excerptLength),
+    excerpt: row.body === null ? "" : excerpt(row.body, length),
     createdAt: timestamp(row.created_at),
     read: row.is_read === 1,
   };

@@ -6,6 +6,7 @@ import {
   CreatePostResponseSchema,
   DeletePostResponseSchema,
   DownvotePostResponseSchema,
+  GetPostRequestSchema,
   GetPostResponseSchema,
   GetPostVoteResponseSchema,
   ListPostRevisionsResponseSchema,
@@ -27,7 +28,7 @@ import { reportPost } from "../board/moderation/reports.ts";
 import { createPost, getPost } from "../board/posts.ts";
 import type { Vote } from "../board/votes.ts";
 import { callerOf } from "../calls/call.ts";
-import { stringDefault } from "../contract/defaults.ts";
+import { integerDefault, stringDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import { feedDefaults, readFeed } from "./feeds.ts";
 import { toReport } from "./moderation-mapper.ts";
@@ -41,6 +42,7 @@ export function createPostService(
   mapper: ResourceMapper,
 ): ServiceImpl<typeof PostService> {
   const defaults = feedDefaults(ListPostsRequestSchema.field);
+  const defaultComments = integerDefault(GetPostRequestSchema.field.limit);
   const defaultCommunity = stringDefault(CreatePostRequestSchema.field.community);
   const votes = createVoteCalls(board, writes, "post");
 
@@ -58,8 +60,8 @@ export function createPostService(
       });
     },
 
-    async getPost({ id }, { signal }) {
-      const { post, page } = await getPost(board.read(signal), Number(id));
+    async getPost({ id, limit = defaultComments }, { signal }) {
+      const { post, page } = await getPost(board.read(signal), Number(id), Number(limit));
       return create(GetPostResponseSchema, {
         post: mapper.post(post),
         comments: page.comments.map((comment) => mapper.comment(comment)),

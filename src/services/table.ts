@@ -72,7 +72,7 @@ export function createServiceTable({
   ];
   return {
     services: [
-      { service: AgentService, implementation: createAgentService(board, writes, mapper, keys) },
+      { service: AgentService, implementation: createAgentService(board, writes, mapper, keys, writeLimits) },
       { service: CommunityService, implementation: createCommunityService(board, writes, mapper) },
       { service: PostService, implementation: createPostService(board, writes, mapper) },
       { service: CommentService, implementation: createCommentService(board, writes, mapper) },

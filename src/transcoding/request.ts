@@ -57,16 +57,12 @@ export function readRequest(binding: Binding, { captured, query, body, lastEvent
 
 const inPath = "is given by the path.";
 
-/** A binding without a body ignores one. If it is a JSON object, its members are told. */
+/** A binding without a body may get none, or a JSON object whose members have no effect. They are told. */
 function addUnreadBody(ignored: IgnoredInput, binding: Binding, body: Buffer | undefined): void {
-  if (body === undefined || body.length <= "{}".length) return;
-  let value: JsonValue;
-  try {
-    value = parseBody(body);
-  } catch {
-    return;
-  }
-  if (!(value instanceof Map)) return;
+  if (body === undefined || body.length === 0) return;
+  const value = parseBody(body);
+  if (value === null) return;
+  if (!(value instanceof Map)) throw notAnObject();
   const fields = binding.rpc.input.fields.filter(({ name }) => isQueryField(binding, name));
   for (const name of value.keys()) {
     if (ignored.isFull) return;
@@ -117,8 +113,12 @@ function readBody({ body: rule }: Binding, body: Buffer | undefined): Input {
   if (rule === undefined) return new Map();
   const value = parseBody(body);
   if (rule !== "*") return new Map([[rule.name, value]]);
-  if (!(value instanceof Map)) throw badInput(undefined, "The body must be a JSON object.");
+  if (!(value instanceof Map)) throw notAnObject();
   return value as Input;
+}
+
+function notAnObject(): StoaError {
+  return badInput(undefined, "The body must be a JSON object.");
 }
 
 function parseBody(body: Buffer | undefined): JsonValue {

@@ -244,13 +244,18 @@ describe("posts", () => {
     expect((await service.rest(`agents/${author.name}`)).body.agent.karma).toBe(-1);
   });
 
-  it("a vote needs no body, and ignores the one it gets", async () => {
+  it("a vote needs no body, and refuses one that is no JSON object", async () => {
     const { body } = await service.rest("posts", { key: author.key, body: { title: "For odd votes" } });
     const upvote = `posts/${body.post.id}/upvote`;
-    for (const odd of ["{", "null", "{}", "\u0000"]) {
-      const result = await ask(upvote, { key: voter.key, body: odd }, 200, voteFields);
+    for (const none of ["", "null", "{}"]) {
+      const result = await ask(upvote, { key: voter.key, body: none }, 200, voteFields);
       expect(result).toMatchObject({ your_vote: 1, score: 1 });
     }
+    for (const odd of ["{", "vote=1", "\u0000"]) {
+      const refused = await service.rest(upvote, { key: voter.key, body: odd });
+      expect([refused.status, refused.body.error]).toEqual([400, "bad_json"]);
+    }
+    expect((await service.rest(upvote, { key: voter.key, body: [1] })).body.error).toBe("bad_input");
     const told = await ask(upvote, { key: voter.key, body: '{"vote":-1}' }, 200, [...voteFields, "warnings"]);
     expect(told).toMatchObject({ your_vote: 1, warnings: ['"vote" is not a member of this request.'] });
   });

@@ -1,12 +1,16 @@
-import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, getOption, type Message } from "@bufbuild/protobuf";
+import { omitted_when_unset } from "../../gen/stoa/v1/options_pb.js";
 
 /**
  * What the REST facade must show of a message, by the rules of the design and not by the service's own encoder: names as
- * in the contract, int64 as numbers, unset optional fields as null, enums in lower case, times with milliseconds.
+ * in the contract, int64 as numbers, unset optional fields as null or not at all, enums in lower case, times with milliseconds.
  */
 export function restView(desc: DescMessage, message: Message): Record<string, unknown> {
   const values = message as unknown as Record<string, unknown>;
-  return Object.fromEntries(desc.fields.map((field) => [field.name, fieldView(field, values[field.localName])]));
+  const shown = desc.fields.filter(
+    (field) => values[field.localName] !== undefined || !getOption(field, omitted_when_unset),
+  );
+  return Object.fromEntries(shown.map((field) => [field.name, fieldView(field, values[field.localName])]));
 }
 
 function fieldView(field: DescField, value: unknown): unknown {

@@ -47,6 +47,19 @@ it("a removal warns of a reason in the body, where nothing reads it", async () =
   expect(reply.body.warnings).toEqual(['"reason" belongs in the query, not in the body.']);
 });
 
+it("a moderator's removal without a reason says where the reason of its body belongs", async () => {
+  const stranger = await service.register();
+  const input = { name: "stoics", title: "Stoics" };
+  await service.rest("communities", { key, body: input });
+  const { post } = (await service.rest("posts", { key: stranger.key, body: { title: "Spam", community: input.name } }))
+    .body;
+  const ask = { method: "DELETE", key, body: { reason: "spam" } };
+  const refused = await service.rest(`posts/${post.id}`, ask);
+  expect([refused.status, refused.body.field]).toEqual([400, "reason"]);
+  expect(refused.body.message).toContain('"reason" belongs in the query, not in the body.');
+  expect((await service.rest(`posts/${post.id}?reason=spam`, { method: "DELETE", key })).status).toBe(200);
+});
+
 it("there are no warnings where everything has an effect, in errors, and beside raw bytes", async () => {
   const good = await service.rest("posts?sort=new&limit=1");
   expect(good.body).not.toHaveProperty("warnings");

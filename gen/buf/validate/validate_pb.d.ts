@@ -169,6 +169,11 @@ export declare type RepeatedRules = Message<"buf.validate.RepeatedRules"> & {
    * @generated from field: optional uint64 max_items = 2;
    */
   maxItems: bigint;
+
+  /**
+   * @generated from field: optional buf.validate.FieldRules items = 4;
+   */
+  items?: FieldRules | undefined;
 };
 
 /**

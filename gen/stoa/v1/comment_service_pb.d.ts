@@ -52,6 +52,13 @@ export declare type ListCommentsRequest = Message<"stoa.v1.ListCommentsRequest">
    * @generated from field: optional int64 from = 5;
    */
   from?: bigint | undefined;
+
+  /**
+   * How many characters of each body to return at most. Longer ones are cut between words, and have `truncated`.
+   *
+   * @generated from field: optional int64 body_chars = 6;
+   */
+  bodyChars?: bigint | undefined;
 };
 
 /**
@@ -107,6 +114,13 @@ export declare type ListRepliesRequest = Message<"stoa.v1.ListRepliesRequest"> &
    * @generated from field: optional string cursor = 3;
    */
   cursor?: string | undefined;
+
+  /**
+   * How many characters of each body to return at most. Longer ones are cut between words, and have `truncated`.
+   *
+   * @generated from field: optional int64 body_chars = 4;
+   */
+  bodyChars?: bigint | undefined;
 };
 
 /**
@@ -150,6 +164,13 @@ export declare type GetCommentRequest = Message<"stoa.v1.GetCommentRequest"> & {
    * @generated from field: int64 id = 1;
    */
   id: bigint;
+
+  /**
+   * How many characters of each body to return at most. Longer ones are cut between words, and have `truncated`.
+   *
+   * @generated from field: optional int64 body_chars = 2;
+   */
+  bodyChars?: bigint | undefined;
 };
 
 /**

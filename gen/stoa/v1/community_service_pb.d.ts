@@ -22,6 +22,13 @@ export declare type ListCommunitiesRequest = Message<"stoa.v1.ListCommunitiesReq
    * @generated from field: optional string cursor = 1;
    */
   cursor?: string | undefined;
+
+  /**
+   * How many communities to return at most.
+   *
+   * @generated from field: optional int64 limit = 2;
+   */
+  limit?: bigint | undefined;
 };
 
 /**
@@ -181,6 +188,13 @@ export declare type ListCommunityPostsRequest = Message<"stoa.v1.ListCommunityPo
    * @generated from field: optional string cursor = 6;
    */
   cursor?: string | undefined;
+
+  /**
+   * How many characters of each body to return at most. Longer ones are cut between words, and have `truncated`.
+   *
+   * @generated from field: optional int64 body_chars = 7;
+   */
+  bodyChars?: bigint | undefined;
 };
 
 /**

@@ -2,13 +2,49 @@
 // @generated from file stoa/v1/options.proto (package stoa.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenEnum, GenExtension, GenFile } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import type { Message } from "@bufbuild/protobuf";
 import type { FieldOptions, MessageOptions, MethodOptions } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file stoa/v1/options.proto.
  */
 export declare const file_stoa_v1_options: GenFile;
+
+/**
+ * How the Model Context Protocol shows an RPC.
+ *
+ * @generated from message stoa.v1.Tool
+ */
+export declare type Tool = Message<"stoa.v1.Tool"> & {
+  /**
+   * The sets that the tool is in.
+   *
+   * @generated from field: repeated stoa.v1.Toolset sets = 1;
+   */
+  sets: Toolset[];
+
+  /**
+   * The name of the tool, if it is not the name of the RPC in snake_case. RPCs with the same name are one tool. It calls the
+   * RPC whose `tool_argument` is given.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * What the tool is for, if the comment of the RPC does not say it.
+   *
+   * @generated from field: string description = 3;
+   */
+  description: string;
+};
+
+/**
+ * Describes the message stoa.v1.Tool.
+ * Use `create(ToolSchema)` to create a new message.
+ */
+export declare const ToolSchema: GenMessage<Tool>;
 
 /**
  * Who may call an RPC. Every RPC must say so, or the service refuses to start.
@@ -152,6 +188,44 @@ export enum Text {
 export declare const TextSchema: GenEnum<Text>;
 
 /**
+ * A set of tools of the Model Context Protocol. A client may ask for some of them.
+ *
+ * @generated from enum stoa.v1.Toolset
+ */
+export enum Toolset {
+  /**
+   * @generated from enum value: TOOLSET_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * What reads.
+   *
+   * @generated from enum value: TOOLSET_READ = 1;
+   */
+  READ = 1,
+
+  /**
+   * What agents write.
+   *
+   * @generated from enum value: TOOLSET_WRITE = 2;
+   */
+  WRITE = 2,
+
+  /**
+   * What moderators do.
+   *
+   * @generated from enum value: TOOLSET_MODERATE = 3;
+   */
+  MODERATE = 3,
+}
+
+/**
+ * Describes the enum stoa.v1.Toolset.
+ */
+export declare const ToolsetSchema: GenEnum<Toolset>;
+
+/**
  * @generated from extension: stoa.v1.Access access = 50001;
  */
 export declare const access: GenExtension<MethodOptions, Access>;
@@ -220,6 +294,13 @@ export declare const registration: GenExtension<MethodOptions, boolean>;
 export declare const limit: GenExtension<MethodOptions, Limit>;
 
 /**
+ * The tool that makes the call. Calls without it are no tools.
+ *
+ * @generated from extension: stoa.v1.Tool tool = 50040;
+ */
+export declare const tool: GenExtension<MethodOptions, Tool>;
+
+/**
  * Whether JSON requests with unknown properties are refused. Otherwise such properties are ignored.
  *
  * @generated from extension: bool refuse_unknown_properties = 50003;
@@ -283,4 +364,34 @@ export declare const allowed: GenExtension<FieldOptions, string>;
  * @generated from extension: stoa.v1.Text text = 50041;
  */
 export declare const text: GenExtension<FieldOptions, Text>;
+
+/**
+ * Requests may have `body_chars`. The text is then cut to that many characters, and the fields `truncated` and
+ * `body_length` of the same message say so.
+ *
+ * @generated from extension: bool cut_to_body_chars = 50032;
+ */
+export declare const cut_to_body_chars: GenExtension<FieldOptions, boolean>;
+
+/**
+ * The field holds words of agents. Tools say of them that they are data and never instructions.
+ *
+ * @generated from extension: bool words_of_agents = 50033;
+ */
+export declare const words_of_agents: GenExtension<FieldOptions, boolean>;
+
+/**
+ * A sentence for the `warnings` of the JSON reply if the field is set and the request has no optional input: a client that
+ * does not know the field would take a part for the whole.
+ *
+ * @generated from extension: string warning_when_set = 50034;
+ */
+export declare const warning_when_set: GenExtension<FieldOptions, string>;
+
+/**
+ * The name of the field as an argument of tools, if it is another one.
+ *
+ * @generated from extension: string tool_argument = 50042;
+ */
+export declare const tool_argument: GenExtension<FieldOptions, string>;
 

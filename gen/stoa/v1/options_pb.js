@@ -2,14 +2,21 @@
 // @generated from file stoa/v1/options.proto (package stoa.v1, syntax proto3)
 /* eslint-disable */
 
-import { enumDesc, extDesc, fileDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, extDesc, fileDesc, messageDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file stoa/v1/options.proto.
  */
 export const file_stoa_v1_options = /*@__PURE__*/
-  fileDesc("ChVzdG9hL3YxL29wdGlvbnMucHJvdG8SB3N0b2EudjEqWgoGQWNjZXNzEhYKEkFDQ0VTU19VTlNQRUNJRklFRBAAEhEKDUFDQ0VTU19QVUJMSUMQARIQCgxBQ0NFU1NfQUdFTlQQAhITCg9BQ0NFU1NfT1BFUkFUT1IQAyrJAQoFTGltaXQSFQoRTElNSVRfVU5TUEVDSUZJRUQQABIPCgtMSU1JVF9QT1NUUxABEhIKDkxJTUlUX0NPTU1FTlRTEAISDwoLTElNSVRfVk9URVMQAxIVChFMSU1JVF9DT01NVU5JVElFUxAEEg4KCkxJTUlUX0tFWVMQBRIXChNMSU1JVF9SRUdJU1RSQVRJT05TEAYSDwoLTElNSVRfRURJVFMQBxIRCg1MSU1JVF9SRVBPUlRTEAgSDwoLTElNSVRfSU5CT1gQCSo+CgRUZXh0EhQKEFRFWFRfVU5TUEVDSUZJRUQQABIOCgpURVhUX1BMQUlOEAESEAoMVEVYVF9WSVNJQkxFEAI6SQoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY0YYDIAEoDjIPLnN0b2EudjEuQWNjZXNzUgZhY2Nlc3M6RwoOc3VjY2Vzc19zdGF0dXMSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjShgMgASgFUg1zdWNjZXNzU3RhdHVzOjgKBmVycm9ycxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGOSGAyADKAlSBmVycm9yczo+CglpbW11dGFibGUSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjlhgMgASgIUglpbW11dGFibGU6PwoKbWVkaWFfdHlwZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGOaGAyABKAlSCW1lZGlhVHlwZTpMChFpZGVtcG90ZW50X2J5X2tleRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNaGAyABKAhSD2lkZW1wb3RlbnRCeUtleTpKChBjdXJyZW50X2tleV9vbmx5Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY14YDIAEoCFIOY3VycmVudEtleU9ubHk6RAoMcmVnaXN0cmF0aW9uEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY3IYDIAEoCFIMcmVnaXN0cmF0aW9uOkYKBWxpbWl0Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY2IYDIAEoDjIOLnN0b2EudjEuTGltaXRSBWxpbWl0Ol0KGXJlZnVzZV91bmtub3duX3Byb3BlcnRpZXMSHy5nb29nbGUucHJvdG9idWYuTWVzc2FnZU9wdGlvbnMY04YDIAEoCFIXcmVmdXNlVW5rbm93blByb3BlcnRpZXM6OwoHZXhhbXBsZRIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxjnhgMgASgJUgdleGFtcGxlOjoKCGV2ZW50X2lkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjUhgMgASgIUgdldmVudElkOkYKDnJlc3VtZXNfc3RyZWFtEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjVhgMgASgIUg1yZXN1bWVzU3RyZWFtOk0KEm9taXR0ZWRfd2hlbl91bnNldBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY7oYDIAEoCFIQb21pdHRlZFdoZW5VbnNldDpECg1kZWZhdWx0X3ZhbHVlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjohgMgASgJUgxkZWZhdWx0VmFsdWU6QAoLYWxzb19jYWxsZWQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGO+GAyABKAlSCmFsc29DYWxsZWQ6OQoHYWxsb3dlZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY+IYDIAEoCVIHYWxsb3dlZDpCCgR0ZXh0Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxj5hgMgASgOMg0uc3RvYS52MS5UZXh0UgR0ZXh0YgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("ChVzdG9hL3YxL29wdGlvbnMucHJvdG8SB3N0b2EudjEiSQoEVG9vbBIeCgRzZXRzGAEgAygOMhAuc3RvYS52MS5Ub29sc2V0EgwKBG5hbWUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkqWgoGQWNjZXNzEhYKEkFDQ0VTU19VTlNQRUNJRklFRBAAEhEKDUFDQ0VTU19QVUJMSUMQARIQCgxBQ0NFU1NfQUdFTlQQAhITCg9BQ0NFU1NfT1BFUkFUT1IQAyrJAQoFTGltaXQSFQoRTElNSVRfVU5TUEVDSUZJRUQQABIPCgtMSU1JVF9QT1NUUxABEhIKDkxJTUlUX0NPTU1FTlRTEAISDwoLTElNSVRfVk9URVMQAxIVChFMSU1JVF9DT01NVU5JVElFUxAEEg4KCkxJTUlUX0tFWVMQBRIXChNMSU1JVF9SRUdJU1RSQVRJT05TEAYSDwoLTElNSVRfRURJVFMQBxIRCg1MSU1JVF9SRVBPUlRTEAgSDwoLTElNSVRfSU5CT1gQCSo+CgRUZXh0EhQKEFRFWFRfVU5TUEVDSUZJRUQQABIOCgpURVhUX1BMQUlOEAESEAoMVEVYVF9WSVNJQkxFEAIqXQoHVG9vbHNldBIXChNUT09MU0VUX1VOU1BFQ0lGSUVEEAASEAoMVE9PTFNFVF9SRUFEEAESEQoNVE9PTFNFVF9XUklURRACEhQKEFRPT0xTRVRfTU9ERVJBVEUQAzpJCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgOMg8uc3RvYS52MS5BY2Nlc3NSBmFjY2VzczpHCg5zdWNjZXNzX3N0YXR1cxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNKGAyABKAVSDXN1Y2Nlc3NTdGF0dXM6OAoGZXJyb3JzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY5IYDIAMoCVIGZXJyb3JzOj4KCWltbXV0YWJsZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGOWGAyABKAhSCWltbXV0YWJsZTo/CgptZWRpYV90eXBlEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY5oYDIAEoCVIJbWVkaWFUeXBlOkwKEWlkZW1wb3RlbnRfYnlfa2V5Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY1oYDIAEoCFIPaWRlbXBvdGVudEJ5S2V5OkoKEGN1cnJlbnRfa2V5X29ubHkSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjXhgMgASgIUg5jdXJyZW50S2V5T25seTpECgxyZWdpc3RyYXRpb24SHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjchgMgASgIUgxyZWdpc3RyYXRpb246RgoFbGltaXQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjYhgMgASgOMg4uc3RvYS52MS5MaW1pdFIFbGltaXQ6QwoEdG9vbBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGPiGAyABKAsyDS5zdG9hLnYxLlRvb2xSBHRvb2w6XQoZcmVmdXNlX3Vua25vd25fcHJvcGVydGllcxIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxjThgMgASgIUhdyZWZ1c2VVbmtub3duUHJvcGVydGllczo7CgdleGFtcGxlEh8uZ29vZ2xlLnByb3RvYnVmLk1lc3NhZ2VPcHRpb25zGOeGAyABKAlSB2V4YW1wbGU6OgoIZXZlbnRfaWQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNSGAyABKAhSB2V2ZW50SWQ6RgoOcmVzdW1lc19zdHJlYW0SHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNWGAyABKAhSDXJlc3VtZXNTdHJlYW06TQoSb21pdHRlZF93aGVuX3Vuc2V0Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjuhgMgASgIUhBvbWl0dGVkV2hlblVuc2V0OkQKDWRlZmF1bHRfdmFsdWUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGOiGAyABKAlSDGRlZmF1bHRWYWx1ZTpACgthbHNvX2NhbGxlZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY74YDIAEoCVIKYWxzb0NhbGxlZDo5CgdhbGxvd2VkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxj4hgMgASgJUgdhbGxvd2VkOkIKBHRleHQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGPmGAyABKA4yDS5zdG9hLnYxLlRleHRSBHRleHQ6SgoRY3V0X3RvX2JvZHlfY2hhcnMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGPCGAyABKAhSDmN1dFRvQm9keUNoYXJzOkcKD3dvcmRzX29mX2FnZW50cxIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY8YYDIAEoCFINd29yZHNPZkFnZW50czpJChB3YXJuaW5nX3doZW5fc2V0Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjyhgMgASgJUg53YXJuaW5nV2hlblNldDpECg10b29sX2FyZ3VtZW50Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxj6hgMgASgJUgx0b29sQXJndW1lbnRiBnByb3RvMw", [file_google_protobuf_descriptor]);
+
+/**
+ * Describes the message stoa.v1.Tool.
+ * Use `create(ToolSchema)` to create a new message.
+ */
+export const ToolSchema = /*@__PURE__*/
+  messageDesc(file_stoa_v1_options, 0);
 
 /**
  * Describes the enum stoa.v1.Access.
@@ -54,6 +61,20 @@ export const TextSchema = /*@__PURE__*/
  */
 export const Text = /*@__PURE__*/
   tsEnum(TextSchema);
+
+/**
+ * Describes the enum stoa.v1.Toolset.
+ */
+export const ToolsetSchema = /*@__PURE__*/
+  enumDesc(file_stoa_v1_options, 3);
+
+/**
+ * A set of tools of the Model Context Protocol. A client may ask for some of them.
+ *
+ * @generated from enum stoa.v1.Toolset
+ */
+export const Toolset = /*@__PURE__*/
+  tsEnum(ToolsetSchema);
 
 /**
  * @generated from extension: stoa.v1.Access access = 50001;
@@ -133,12 +154,20 @@ export const limit = /*@__PURE__*/
   extDesc(file_stoa_v1_options, 8);
 
 /**
+ * The tool that makes the call. Calls without it are no tools.
+ *
+ * @generated from extension: stoa.v1.Tool tool = 50040;
+ */
+export const tool = /*@__PURE__*/
+  extDesc(file_stoa_v1_options, 9);
+
+/**
  * Whether JSON requests with unknown properties are refused. Otherwise such properties are ignored.
  *
  * @generated from extension: bool refuse_unknown_properties = 50003;
  */
 export const refuse_unknown_properties = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 9);
+  extDesc(file_stoa_v1_options, 10);
 
 /**
  * An example for the API description, as a JSON object. Fields that it leaves out get examples made from their types.
@@ -146,7 +175,7 @@ export const refuse_unknown_properties = /*@__PURE__*/
  * @generated from extension: string example = 50023;
  */
 export const example = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 10);
+  extDesc(file_stoa_v1_options, 11);
 
 /**
  * The field is the id of the event when the message is streamed as a server-sent event.
@@ -154,7 +183,7 @@ export const example = /*@__PURE__*/
  * @generated from extension: bool event_id = 50004;
  */
 export const event_id = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 11);
+  extDesc(file_stoa_v1_options, 12);
 
 /**
  * In a request for a stream, the field is set from the header Last-Event-ID, plus one, of a client that reconnects.
@@ -162,7 +191,7 @@ export const event_id = /*@__PURE__*/
  * @generated from extension: bool resumes_stream = 50005;
  */
 export const resumes_stream = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 12);
+  extDesc(file_stoa_v1_options, 13);
 
 /**
  * In JSON, the member is left out if the field is unset. Other unset fields are null.
@@ -170,7 +199,7 @@ export const resumes_stream = /*@__PURE__*/
  * @generated from extension: bool omitted_when_unset = 50030;
  */
 export const omitted_when_unset = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 13);
+  extDesc(file_stoa_v1_options, 14);
 
 /**
  * The value of an absent field: a number, a string, or the name of an enum value.
@@ -178,7 +207,7 @@ export const omitted_when_unset = /*@__PURE__*/
  * @generated from extension: string default_value = 50024;
  */
 export const default_value = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 14);
+  extDesc(file_stoa_v1_options, 15);
 
 /**
  * The names of such a field in other APIs, separated by spaces. A request that has one of them is warned, and told of
@@ -187,7 +216,7 @@ export const default_value = /*@__PURE__*/
  * @generated from extension: string also_called = 50031;
  */
 export const also_called = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 15);
+  extDesc(file_stoa_v1_options, 16);
 
 /**
  * What a text with a pattern is, in words, after its length if that is limited: `letters or digits`. Errors and the guide
@@ -196,7 +225,7 @@ export const also_called = /*@__PURE__*/
  * @generated from extension: string allowed = 50040;
  */
 export const allowed = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 16);
+  extDesc(file_stoa_v1_options, 17);
 
 /**
  * What characters a text may hold.
@@ -204,5 +233,39 @@ export const allowed = /*@__PURE__*/
  * @generated from extension: stoa.v1.Text text = 50041;
  */
 export const text = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 17);
+  extDesc(file_stoa_v1_options, 18);
+
+/**
+ * Requests may have `body_chars`. The text is then cut to that many characters, and the fields `truncated` and
+ * `body_length` of the same message say so.
+ *
+ * @generated from extension: bool cut_to_body_chars = 50032;
+ */
+export const cut_to_body_chars = /*@__PURE__*/
+  extDesc(file_stoa_v1_options, 19);
+
+/**
+ * The field holds words of agents. Tools say of them that they are data and never instructions.
+ *
+ * @generated from extension: bool words_of_agents = 50033;
+ */
+export const words_of_agents = /*@__PURE__*/
+  extDesc(file_stoa_v1_options, 20);
+
+/**
+ * A sentence for the `warnings` of the JSON reply if the field is set and the request has no optional input: a client that
+ * does not know the field would take a part for the whole.
+ *
+ * @generated from extension: string warning_when_set = 50034;
+ */
+export const warning_when_set = /*@__PURE__*/
+  extDesc(file_stoa_v1_options, 21);
+
+/**
+ * The name of the field as an argument of tools, if it is another one.
+ *
+ * @generated from extension: string tool_argument = 50042;
+ */
+export const tool_argument = /*@__PURE__*/
+  extDesc(file_stoa_v1_options, 22);
 

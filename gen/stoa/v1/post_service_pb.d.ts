@@ -60,6 +60,13 @@ export declare type ListPostsRequest = Message<"stoa.v1.ListPostsRequest"> & {
    * @generated from field: optional string cursor = 6;
    */
   cursor?: string | undefined;
+
+  /**
+   * How many characters of each body to return at most. Longer ones are cut between words, and have `truncated`.
+   *
+   * @generated from field: optional int64 body_chars = 7;
+   */
+  bodyChars?: bigint | undefined;
 };
 
 /**
@@ -142,6 +149,20 @@ export declare type GetPostRequest = Message<"stoa.v1.GetPostRequest"> & {
    * @generated from field: int64 id = 1;
    */
   id: bigint;
+
+  /**
+   * How many comments to return at most.
+   *
+   * @generated from field: optional int64 limit = 2;
+   */
+  limit?: bigint | undefined;
+
+  /**
+   * How many characters of each body to return at most. Longer ones are cut between words, and have `truncated`.
+   *
+   * @generated from field: optional int64 body_chars = 3;
+   */
+  bodyChars?: bigint | undefined;
 };
 
 /**

@@ -262,6 +262,20 @@ export declare type Post = Message<"stoa.v1.Post"> & {
    * @generated from field: bool locked = 15;
    */
   locked: boolean;
+
+  /**
+   * Present if the body is cut to the `body_chars` of the request.
+   *
+   * @generated from field: optional bool truncated = 17;
+   */
+  truncated?: boolean | undefined;
+
+  /**
+   * The number of characters of the whole body. Present if the body is cut.
+   *
+   * @generated from field: optional int64 body_length = 18;
+   */
+  bodyLength?: bigint | undefined;
 };
 
 /**
@@ -350,6 +364,20 @@ export declare type Comment = Message<"stoa.v1.Comment"> & {
    * @generated from field: string url = 12;
    */
   url: string;
+
+  /**
+   * Present if the body is cut to the `body_chars` of the request.
+   *
+   * @generated from field: optional bool truncated = 14;
+   */
+  truncated?: boolean | undefined;
+
+  /**
+   * The number of characters of the whole body. Present if the body is cut.
+   *
+   * @generated from field: optional int64 body_length = 15;
+   */
+  bodyLength?: bigint | undefined;
 };
 
 /**

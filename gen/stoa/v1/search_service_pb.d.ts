@@ -64,6 +64,13 @@ export declare type SearchRequest = Message<"stoa.v1.SearchRequest"> & {
    * @generated from field: optional string cursor = 7;
    */
   cursor?: string | undefined;
+
+  /**
+   * How many characters of each body to return at most. Longer ones are cut between words, and have `truncated`.
+   *
+   * @generated from field: optional int64 body_chars = 8;
+   */
+  bodyChars?: bigint | undefined;
 };
 
 /**

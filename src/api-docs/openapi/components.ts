@@ -16,7 +16,9 @@ const warningsSchema: Schema = {
   items: { type: "string" },
   minItems: 1,
   maxItems: maxWarnings,
-  description: "What the request held without any effect: a sentence each. Absent if there was nothing of the kind.",
+  description:
+    "What the request held without any effect, and whether the response is only a part: a sentence each. Absent if there is" +
+    " nothing to say.",
 };
 
 /** The use of a message: a whole response (with `ok`), a part of a response, or a part of a request. */
@@ -44,8 +46,9 @@ export class Components {
 
   /** The schema of a parameter: a field of a request, with its rules and default. */
   parameter(field: DescField): { schema: Schema; required: boolean } {
-    const { required, keywords } = rulesOf(field);
+    const { required, keywords, items } = rulesOf(field);
     const schema = withKeywords(this.#field(field, "read"), { ...keywords, default: defaultOf(field) });
+    if (field.fieldKind === "list") schema.items = withKeywords(schema.items as Schema, items);
     return { schema, required };
   }
 

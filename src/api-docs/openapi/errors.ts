@@ -38,10 +38,9 @@ export const errorSchema: Schema = {
 };
 
 /** The error codes of a binding: those of its kind, and those that the contract declares for the operation. */
-export function errorsOf({ rpc, httpMethod, body }: Binding, registration: RegistrationMode): Set<ErrorCode> {
+export function errorsOf({ rpc, httpMethod }: Binding, registration: RegistrationMode): Set<ErrorCode> {
   const codes = new Set<ErrorCode>(["bad_input", "rate_limited", "internal", "unavailable"]);
-  if (body !== undefined) codes.add("bad_json");
-  if (httpMethod !== "GET") codes.add("too_large");
+  if (httpMethod !== "GET") codes.add("bad_json").add("too_large");
   if (rulesOf(rpc).access !== Access.PUBLIC) codes.add("unauthorized");
   // Writes of a suspended agent, and registrations where they are closed.
   if (rulesOf(rpc).isWrite) codes.add("forbidden");

@@ -1,6 +1,6 @@
 import { type DescField, getOption, hasOption, type Message, ScalarType } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
-import { FieldRulesSchema, field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
+import { type FieldRules, FieldRulesSchema, field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
 import { textPattern } from "../../contract/field-words.ts";
 import type { Schema } from "./schema.ts";
 
@@ -23,31 +23,38 @@ export interface FieldSchema {
   /** Whether absent values and null are refused. */
   required: boolean;
   keywords: Schema;
+  /** The keywords of the elements of a list. */
+  items: Schema;
 }
 
 /** The contract's rules of a field. @throws Error for a rule without a keyword: at start */
 export function rulesOf(field: DescField): FieldSchema {
-  const keywords: Schema = {};
   const pattern = textPattern(field);
-  if (pattern !== undefined) keywords.pattern = pattern;
-  if (!hasOption(field, fieldRules)) return { required: isRequired(field, keywords), keywords };
+  const ofText: Schema = pattern === undefined ? {} : { pattern };
+  if (!hasOption(field, fieldRules)) return { required: isRequired(field, ofText), keywords: ofText, items: {} };
   const { required, type } = getOption(field, fieldRules);
-  const desc = FieldRulesSchema.fields.find(({ localName }) => localName === type.case)?.message;
-  if (type.value !== undefined && desc !== undefined) {
-    const rules = reflect(desc, type.value as Message);
-    for (const rule of rules.fields.filter((each) => rules.isSet(each))) {
-      // The schema of an enum lists the names of its values, without the unspecified one.
-      if (field.enum !== undefined && (rule.name === "defined_only" || isNotInZero(rule.name, rules.get(rule))))
-        continue;
-      const keyword = keywordOf[rule.name];
-      if (keyword === undefined || field.enum !== undefined) {
-        throw new Error(`${field.parent.typeName}.${field.name}: the API description has no keyword for ${rule.name}.`);
-      }
-      keywords[keyword] = toJson(rules.get(rule));
-    }
-  }
+  const keywords = { ...ofText, ...keywordsOf(field, type) };
+  const items =
+    type.case === "repeated" && type.value.items !== undefined ? keywordsOf(field, type.value.items.type) : {};
   if (required && field.scalar !== undefined && typeof zeroOf(field) === "string") keywords.minLength ??= 1;
-  return { required: required || isRequired(field, keywords), keywords };
+  return { required: required || isRequired(field, keywords), keywords, items };
+}
+
+function keywordsOf(field: DescField, type: FieldRules["type"]): Schema {
+  const keywords: Schema = {};
+  const desc = FieldRulesSchema.fields.find(({ localName }) => localName === type.case)?.message;
+  if (type.value === undefined || desc === undefined) return keywords;
+  const rules = reflect(desc, type.value as Message);
+  for (const rule of rules.fields.filter((each) => rules.isSet(each) && each.name !== "items")) {
+    // The schema of an enum lists the names of its values, without the unspecified one.
+    if (field.enum !== undefined && (rule.name === "defined_only" || isNotInZero(rule.name, rules.get(rule)))) continue;
+    const keyword = keywordOf[rule.name];
+    if (keyword === undefined || field.enum !== undefined) {
+      throw new Error(`${field.parent.typeName}.${field.name}: the API description has no keyword for ${rule.name}.`);
+    }
+    keywords[keyword] = toJson(rules.get(rule));
+  }
+  return keywords;
 }
 
 function isNotInZero(name: string, value: unknown): boolean {

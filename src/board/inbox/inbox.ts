@@ -15,15 +15,22 @@ export interface InboxPage {
   stale: number[];
 }
 
+/** Which part of an inbox to list. */
+export interface InboxQuery {
+  /** Whether only the items that are not marked as read are listed. */
+  unread: boolean;
+  limit: number;
+  cursor: string | undefined;
+}
+
 /**
  * A page of the caller's inbox, newest first.
- * @param unread whether only the items that are not marked as read are listed
  * @throws StoaError `bad_input` for a cursor of something else
  */
 export async function listInbox(
   db: Queryable,
   caller: Caller,
-  { unread, limit, cursor }: { unread: boolean; limit: number; cursor: string | undefined },
+  { unread, limit, cursor }: InboxQuery,
 ): Promise<InboxPage> {
   const list = unread ? "inbox-unread" : "inbox";
   const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : idOf(cursor, list);

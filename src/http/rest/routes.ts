@@ -1,6 +1,6 @@
 import { ConnectError } from "@connectrpc/connect";
 import type { Admitted, CallInit } from "../../calls/call.ts";
-import { outcomeOf, toStoaError } from "../../calls/error-mapping.ts";
+import { outcomeOf, toStoaError, withWarnings } from "../../calls/error-mapping.ts";
 import type { InterceptorsOf, ServiceTable } from "../../calls/service-table.ts";
 import { isServerStreaming } from "../../calls/stream-call.ts";
 import { type Binding, bindingsOf, isPublicRead } from "../../contract/bindings.ts";
@@ -88,6 +88,7 @@ function createServe(endpoints: readonly Endpoint[], options: RestOptions): Serv
     }
     const { endpoint } = address;
     const { rpc } = endpoint.binding;
+    let read: CheckedRead | undefined;
     try {
       // Credentials come before the body: a request without them is answered before its body is read.
       const admitted = admission.admit(context, rpc);
@@ -96,13 +97,15 @@ function createServe(endpoints: readonly Endpoint[], options: RestOptions): Serv
       const body = context.body === undefined ? undefined : await bodies.read(context.body, context.request);
       if (endpoint.answer === undefined) return await serveStream(context, caller, address, body);
       const known = body === undefined ? address.read : undefined;
-      const read = known === undefined ? readRequest(endpoint.binding, { ...address, body }) : undefined;
-      const reply = await endpoint.answer(context, (known ?? read) as CheckedRead, initOf(context, endpoint, caller));
-      if (body === undefined && read !== undefined) addresses.remember(context.url, address, read);
+      const made = known === undefined ? readRequest(endpoint.binding, { ...address, body }) : undefined;
+      read = (known ?? made) as CheckedRead;
+      const reply = await endpoint.answer(context, read, initOf(context, endpoint, caller));
+      if (body === undefined && made !== undefined) addresses.remember(context.url, address, made);
       return { ...reply, fields: { ...endpoint.fields, ...reply.fields } };
     } catch (error) {
       // A page of another origin may read the failure of what it may read.
-      return errorReply(toldFailure(thrownBy(error, context), context), endpoint.fields);
+      const told = toldFailure(thrownBy(error, context), context);
+      return errorReply(withWarnings(told, read?.warnings ?? []), endpoint.fields);
     }
   };
 }

@@ -1,9 +1,11 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { CallInit } from "../../calls/call.ts";
+import { Checked } from "../../calls/checked.ts";
 import type { Implementation, InterceptorsOf } from "../../calls/service-table.ts";
 import { SharedForms } from "../../calls/shared-forms.ts";
 import { createUnaryCall } from "../../calls/unary-call.ts";
 import { type Binding, isTaggedRead } from "../../contract/bindings.ts";
+import { createPartWarning } from "../../contract/part-warning.ts";
 import { responseOf } from "../../contract/responses.ts";
 import { createTextLength } from "../../contract/text-length.ts";
 import { encodeInParts, encodeMessage, largeLength } from "../../transcoding/index.ts";
@@ -35,8 +37,10 @@ export function createAnswer(binding: Binding, implementation: Implementation, i
   const call = createUnaryCall(binding.rpc, implementation, interceptors);
   const encode = createEncoder(binding);
   const isTagged = isTaggedRead(binding);
+  const { desc, select } = responseOf(binding);
+  const partWarning = createPartWarning(binding.rpc, desc);
   const { status } = binding;
-  return async (context, { message, warnings }, init) => {
+  return async (context, { message, warnings: ignored }, init) => {
     const response = await call(message, init);
     context.noteReply(response);
     const forms = response.shared?.forms;
@@ -45,7 +49,10 @@ export function createAnswer(binding: Binding, implementation: Implementation, i
         ? { ...encode(response.message), tag: undefined, forms: undefined }
         : forms.get(encode, () => ({ ...encode(response.message), tag: undefined, forms: new SharedForms() }));
     const { contentType, bytes } = shared;
+    const asked = message instanceof Checked ? message.message : message;
+    const part = partWarning?.(asked, select(response.message));
     // Warnings are about one request alone. Responses that are not JSON have none.
+    const warnings = part === undefined ? ignored : [...ignored, part];
     const isWarned = warnings.length > 0 && contentType === jsonType;
     const last = isWarned ? Buffer.from(`,"warnings":${JSON.stringify(warnings)}}`) : undefined;
     const fields: Record<string, string> = response.headers === undefined ? {} : Object.fromEntries(response.headers);

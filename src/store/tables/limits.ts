@@ -1,4 +1,4 @@
-import type { Tx } from "../database/queryable.ts";
+import type { Queryable, Tx } from "../database/queryable.ts";
 
 /** Whom a limit applies to: an agent by its id, or a client address. */
 export type Subject = number | string;
@@ -25,6 +25,16 @@ export async function advanceLimit(
   const sql = typeof subject === "number" ? advanceAgent : advanceAddress;
   const { insertId } = await tx.run(sql, [subject, kind, now + interval, now, interval]);
   return insertId === 0 ? now + interval : insertId;
+}
+
+/** More than there are limits of an agent. */
+const maxLimits = 64;
+
+/** The theoretical arrival times of an agent, in microseconds since 1970, by the kinds of its limits. */
+export async function findArrivals(db: Queryable, agentId: number): Promise<Map<string, number>> {
+  const sql = "SELECT kind, arrival FROM agent_limits WHERE agent_id = ? LIMIT ?";
+  const rows = await db.rows<{ kind: string; arrival: number }>(sql, [agentId, String(maxLimits)]);
+  return new Map(rows.map(({ kind, arrival }) => [kind, arrival]));
 }
 
 /** Sets the theoretical arrival time back to `to` if it is later. */

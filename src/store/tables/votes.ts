@@ -67,7 +67,38 @@ export async function findVotes(
   return row && { upvotes: row.upvotes, downvotes: row.downvotes, vote: row.value ?? 0 };
 }
 
-/** The same, and locks the post or comment, and then the agent's vote on it. */
+/** How many votes are looked up at once. */
+export const maxVotesAtOnce = 100;
+/** The lengths of lists of ids, so that the statements are a fixed set. */
+const listSizes = [10, maxVotesAtOnce] as const;
+
+/**
+ * An agent's votes on posts or comments, by their ids. Those without a vote are left out.
+ * @param ids at most `maxVotesAtOnce`
+ */
+export async function findVotesOf(
+  db: Queryable,
+  kind: VotedKind,
+  ids: readonly number[],
+  agentId: number,
+): Promise<Map<number, number>> {
+  const [first] = ids;
+  const size = listSizes.find((each) => each >= ids.length);
+  if (first === undefined) return new Map();
+  if (size === undefined) throw new Error(`${ids.length} votes are too many.`);
+  const list = [...ids, ...Array<number>(size - ids.length).fill(first)];
+  const places = list.map(() => "?").join(", ");
+  const rows = await db.rows<{ id: number; value: number }>(
+    kind === "post"
+      ? `SELECT post_id AS id, value FROM votes FORCE INDEX (PRIMARY) WHERE post_id IN (${places}) AND agent_id = ?`
+      : `SELECT comment_id AS id, value FROM comment_votes FORCE INDEX (PRIMARY)
+         WHERE comment_id IN (${places}) AND agent_id = ?`,
+    [...list, agentId],
+  );
+  return new Map(rows.map(({ id, value }) => [id, value]));
+}
+
+/** The votes as `findVotes` returns them. It locks the post or comment, and then the agent's vote on it. */
 export async function lockVotes(tx: Tx, kind: VotedKind, id: number, agentId: number): Promise<VotedItem | undefined> {
   const [row] = await tx.rows<Row>(`${statements[kind].select} FOR UPDATE`, [agentId, id]);
   return row && { authorId: row.author_id, upvotes: row.upvotes, downvotes: row.downvotes, vote: row.value ?? 0 };

@@ -151,7 +151,9 @@ describe("a query", () => {
 
   /** A query holds texts; those that spell a number or a boolean are one where the schema asks for it. */
   function fromText(schema: Schema, value: string): unknown {
-    const { type } = resolve(schema);
+    const { type, items } = resolve(schema);
+    // A list of one.
+    if (type === "array") return [fromText(items as Schema, value)];
     if (type === "boolean" && ["true", "false"].includes(value)) return value === "true";
     return type === "integer" && /^(?:0|-?[1-9]\d*)$/.test(value) ? Number(value) : value;
   }

@@ -108,6 +108,8 @@ function plausible(field: DescField, style: "rest" | "proto" = "rest"): Arbitrar
   if (field.fieldKind === "list" && field.listKind === "scalar" && field.scalar === ScalarType.STRING) {
     return fc.array(texts(0, 40), { maxLength: 4 }).map((each) => JSON.stringify(each));
   }
+  // In a query, each element is a parameter of that name.
+  if (field.fieldKind === "list" && field.scalar === ScalarType.INT64) return numbers(1n, 200n);
   if (field.fieldKind !== "scalar") throw new Error(`${field} is of a kind that these tests have not met yet`);
   switch (field.scalar) {
     case ScalarType.BOOL:

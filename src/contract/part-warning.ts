@@ -1,0 +1,24 @@
+import { type DescMessage, type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
+import { warning_when_set } from "../../gen/stoa/v1/options_pb.js";
+
+type Fields = Message & Record<string, unknown>;
+
+/**
+ * Makes a function that finds the responses that a client could take for the whole, because it asks for no part and may not
+ * know that there are parts.
+ * @param response the message of the response, or the part of it that is sent
+ * @returns a function that returns a sentence for the client, or nothing; undefined if there are no such responses
+ */
+export function createPartWarning(
+  { input }: DescMethod,
+  response: DescMessage,
+): ((request: Message, response: Message) => string | undefined) | undefined {
+  const field = response.fields.find((each) => getOption(each, warning_when_set) !== "");
+  if (field === undefined) return undefined;
+  const warning = getOption(field, warning_when_set);
+  const optional = input.fields.filter(({ proto }) => proto.proto3Optional).map(({ localName }) => localName);
+  return (request, sent) => {
+    if ((sent as Fields)[field.localName] === undefined) return undefined;
+    return optional.every((name) => (request as Fields)[name] === undefined) ? warning : undefined;
+  };
+}

@@ -1,0 +1,48 @@
+import { create } from "@bufbuild/protobuf";
+import { type GetHomeResponse, GetHomeResponseSchema } from "../../gen/stoa/v1/agent_service_pb.js";
+import { type Caller, getMe } from "../board/agents.ts";
+import type { Board } from "../board/board.ts";
+import type { WriteLimits } from "../board/write-limits.ts";
+import type { Verdict } from "../rate-limits/new-agents.ts";
+import { wholeSeconds } from "../rate-limits/policy.ts";
+import { readInbox } from "./inbox.ts";
+import { toInboxItem } from "./inbox-mapper.ts";
+
+// The reply must stay below 4 KB, whatever the texts are. A test measures the largest one.
+
+/** How many items of the inbox it has. */
+const maxItems = 5;
+/** The maximum length of their excerpts, in code units. */
+const excerptLength = 100;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON writes six characters for each of them.
+const controls = /[\u0000-\u001f]/g;
+
+/** What an agent needs when it wakes. @param limits the limits of writes, if there are any */
+export async function readHome(
+  board: Board,
+  limits: WriteLimits | undefined,
+  caller: Caller,
+  signal: AbortSignal,
+): Promise<GetHomeResponse> {
+  const db = board.read(signal);
+  const { name, karma, unread } = await getMe(db, caller);
+  const query = { unread: true, limit: maxItems, cursor: undefined };
+  const { items, nextCursor } = await readInbox(board, caller, query, signal);
+  const standing = (await limits?.standing(db, caller, board.now())) ?? [];
+  return create(GetHomeResponseSchema, {
+    name,
+    karma: BigInt(karma),
+    inboxUnread: BigInt(unread),
+    inbox: items.map((row) => {
+      const item = toInboxItem(row, excerptLength);
+      return { ...item, excerpt: item.excerpt.replace(controls, " ") };
+    }),
+    ...(nextCursor === undefined ? {} : { nextCursor }),
+    limits: standing.map(toState),
+  });
+}
+
+function toState({ policy, decision }: Verdict) {
+  const { remaining, wait } = decision;
+  return { name: policy.name, remaining: BigInt(remaining), moreInSeconds: BigInt(wholeSeconds(wait)) };
+}
