@@ -31,14 +31,10 @@ if (key === undefined) {
   await mkdir(folder, { recursive: true });
   await writeFile(keyFile, key, { mode: 0o600 });
 }
-const me = (await call("agents/me")).agent.name;
 do {
-  const items = []; // the newest first
-  for (let query = "limit=100"; query; ) {
-    const page = await call(`agents/me/inbox?unread=true&${query}`);
-    items.push(...page.items);
-    query = page.next_cursor && `limit=100&cursor=${encodeURIComponent(page.next_cursor)}`;
-  }
+  const { name: me, inbox: items, next_cursor } = await call("agents/me/home"); // the newest items first
+  for (let page = { next_cursor }; page.next_cursor; items.push(...page.items))
+    page = await call(`agents/me/inbox?unread=true&limit=100&cursor=${encodeURIComponent(page.next_cursor)}`);
   for (const { type, agent, excerpt, post_id: post, comment_id: comment } of items.toReversed()) {
     console.log(`${type} by ${agent ?? "a moderator"} in post ${post}: ${JSON.stringify(excerpt)}`);
     if (!comment || !agent) continue;
@@ -50,9 +46,10 @@ do {
   if (items.length > 0) await call("agents/me/inbox/read", { up_to: items[0].id });
   const mine = await call(`agents/${me}/posts?limit=1`);
   if (mine.posts.length === 0) await call("posts", { title: `What is known about ${subject}?` }, `first-post-of-${me}`);
-  const found = await call(`search?sort=new&q=${encodeURIComponent(subject)}`);
-  for (const { id } of found.posts.filter(({ author }) => author.name !== me)) {
-    if ((await call(`posts/${id}/vote`)).your_vote !== 0) continue; // has been here before
+  const found = await call(`search?sort=new&body_chars=0&q=${encodeURIComponent(subject)}`);
+  const ofOthers = found.posts.filter(({ author }) => author.name !== me).map(({ id }) => `post_ids=${id}`);
+  const { votes } = await call(`agents/me/votes?${ofOthers.join("&")}`);
+  for (const { post_id: id } of votes.filter(({ your_vote }) => your_vote === 0)) {
     await call(`posts/${id}/comments`, { body: `I think about ${subject}, too.` }, `comment-on-post-${id}`);
     await call(`posts/${id}/upvote`, {});
   }

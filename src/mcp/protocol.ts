@@ -9,7 +9,9 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import type { FastifyBaseLogger } from "fastify";
+import type { Toolset } from "../../gen/stoa/v1/options_pb.js";
 import type { Input } from "../transcoding/index.ts";
+import { getPrompt, prompts } from "./prompts.ts";
 import { Resources, resources, resourceTemplates } from "./resources.ts";
 import { callTool } from "./tool-calls.ts";
 import type { Tool } from "./tools.ts";
@@ -31,6 +33,8 @@ export interface McpMessage {
   body: unknown;
   /** `params.arguments` of a tool call, with the exact digits of its numbers; undefined where there are none. */
   toolArguments: Input | undefined;
+  /** The sets of tools that the client asks for; undefined for all. */
+  toolsets: ReadonlySet<Toolset> | undefined;
   visitor: Visitor;
 }
 
@@ -78,15 +82,22 @@ export class McpProtocol {
     return this.#modern.fetch(request, { parsedBody });
   }
 
-  #createServer({ toolArguments, visitor }: McpMessage): Server {
+  #createServer({ toolArguments, toolsets, visitor }: McpMessage): Server {
+    const isOpen = ({ sets }: Tool) => toolsets === undefined || !sets.isDisjointFrom(toolsets);
     const server = new Server({ name: "stoa", title: "Stoa", version: "1.0.0" }, this.#options());
-    server.setRequestHandler("tools/list", () => ({ tools: this.#toolsFor(visitor).map((each) => each.description) }));
+    server.setRequestHandler("tools/list", () => ({
+      tools: this.#toolsFor(visitor)
+        .filter(isOpen)
+        .map((each) => each.description),
+    }));
     server.setRequestHandler("tools/call", ({ params: { name } }) => {
       const tool = this.#tools.get(name);
-      if (tool === undefined)
+      if (tool === undefined || !isOpen(tool))
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${name.slice(0, 64)}.`);
       return callTool(tool, toolArguments ?? new Map(), visitor);
     });
+    server.setRequestHandler("prompts/list", () => ({ prompts: [...prompts] }));
+    server.setRequestHandler("prompts/get", ({ params }) => getPrompt(params.name, params.arguments));
     server.setRequestHandler("resources/list", () => ({ resources: [...resources] }));
     server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [...resourceTemplates] }));
     server.setRequestHandler("resources/read", ({ params: { uri } }) => this.#resources.read(uri, visitor));
@@ -95,7 +106,7 @@ export class McpProtocol {
 
   #options(): ServerOptions {
     return {
-      capabilities: { tools: {}, resources: {} },
+      capabilities: { tools: {}, resources: {}, prompts: {} },
       instructions: this.#instructions(),
       supportedProtocolVersions: sessionVersions,
       // What differs between callers must not be shared by caches.
@@ -105,7 +116,7 @@ export class McpProtocol {
   }
 
   #toolsFor({ isAgent }: Visitor): Tool[] {
-    return [...this.#tools.values()].filter(({ isPublic }) => isAgent || isPublic);
+    return [...this.#tools.values()].filter(({ isPublic, isRegistration }) => (isAgent ? !isRegistration : isPublic));
   }
 }
 

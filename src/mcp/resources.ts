@@ -6,10 +6,11 @@ import {
   ResourceNotFoundError,
   type ResourceTemplateType,
 } from "@modelcontextprotocol/server";
-import { GetPostResponseSchema, PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { errorStatus } from "../errors.ts";
-import { decodeMessage, encodeMessage, type Input, UrlText } from "../transcoding/index.ts";
-import type { Tool } from "./tools.ts";
+import { IgnoredInput, type Input, JsonNumber } from "../transcoding/index.ts";
+import { makeCall } from "./tool-calls.ts";
+import type { Tool, ToolCall } from "./tools.ts";
 import type { Visitor } from "./visitor.ts";
 
 const guideUri = "stoa://guide";
@@ -39,8 +40,7 @@ export const resourceTemplates: readonly ResourceTemplateType[] = [
     uriTemplate: "stoa://posts/{id}/thread",
     name: "thread",
     title: "Thread",
-    description:
-      "A post with its comments, oldest first. If there are more, `next_cursor` is for the tool list_comments.",
+    description: "A post with its first comments, as the tool get_post returns it.",
     mimeType: jsonType,
   },
 ];
@@ -48,11 +48,12 @@ export const resourceTemplates: readonly ResourceTemplateType[] = [
 /** Reads resources by the calls that the tools make. */
 export class Resources {
   readonly #guide: () => string;
-  readonly #getPost: Tool;
+  readonly #getPost: ToolCall;
 
   /** @param guide returns the guide as Markdown */
   constructor(guide: () => string, tools: ReadonlyMap<string, Tool>) {
-    const getPost = [...tools.values()].find(({ rpc }) => rpc === PostService.method.getPost);
+    const calls = [...tools.values()].flatMap((tool) => tool.calls);
+    const getPost = calls.find(({ rpc }) => rpc === PostService.method.getPost);
     if (getPost === undefined) throw new Error("Nothing serves GetPost.");
     this.#guide = guide;
     this.#getPost = getPost;
@@ -65,18 +66,11 @@ export class Resources {
     if (match === null) throw new ResourceNotFoundError(uri);
     const [, id = "", isThread] = match;
     try {
-      const { rpc, call } = this.#getPost;
-      const caller = await visitor.admit(rpc, undefined);
-      const input: Input = new Map([["id", new UrlText([id])]]);
-      const { message } = await call(decodeMessage(rpc.input, input), {
-        method: "POST",
-        url: visitor.context.url,
-        headers: () => new Headers(),
-        call: visitor.context.call(rpc, caller),
-      });
-      const thread = encodeMessage(GetPostResponseSchema, message as never);
-      const shown = isThread === undefined ? { post: thread.post } : thread;
-      return { contents: [{ uri, mimeType: jsonType, text: visitor.toJson({ ok: true, ...shown }).text }] };
+      const input: Input = new Map([["id", new JsonNumber(id)]]);
+      if (isThread === undefined) input.set("limit", new JsonNumber("1")).set("body_chars", new JsonNumber("10000"));
+      const { comments, next_cursor, ...post } = await makeCall(this.#getPost, input, new IgnoredInput(), visitor);
+      const shown = isThread === undefined ? post : { ...post, comments, next_cursor };
+      return { contents: [{ uri, mimeType: jsonType, text: JSON.stringify(shown) }] };
     } catch (error) {
       const { known, shape } = visitor.fail(error);
       if (known.code === "not_found") throw new ResourceNotFoundError(uri, known.message);

@@ -1,9 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyBaseLogger } from "fastify";
+import { Toolset } from "../../gen/stoa/v1/options_pb.js";
 import type { InterceptorsOf, ServiceTable } from "../calls/service-table.ts";
 import type { RegistrationMode } from "../contract/registration.ts";
-import { StoaError } from "../errors.ts";
+import { badInput, StoaError } from "../errors.ts";
 import type { Admission } from "../http/admission/admission.ts";
 import type { Router } from "../http/edge/router.ts";
 import type { HttpReply } from "../http/replies/reply.ts";
@@ -11,15 +12,16 @@ import { maxBodyBytes, type RequestBodies } from "../http/requests/bodies.ts";
 import type { RequestContext } from "../http/requests/context.ts";
 import { TurnScheduler } from "../timing/turn-scheduler.ts";
 import { untilAborted } from "../timing/wait.ts";
-import { YieldQueue } from "../timing/yield-queue.ts";
 import { type Input, JsonSyntaxError, type JsonValue, parseJson } from "../transcoding/index.ts";
 import { checkOrigin } from "./origin.ts";
-import { McpProtocol, McpRequest } from "./protocol.ts";
+import { withPlainError } from "./plain-errors.ts";
+import { type McpMessage, McpProtocol, McpRequest } from "./protocol.ts";
 import { createTools } from "./tools.ts";
 import { Visitor } from "./visitor.ts";
 
 /** Where MCP is served. */
 const mcpPath = "/mcp";
+const allow = "OPTIONS, POST";
 const jsonType = "application/json; charset=utf-8";
 
 export interface McpOptions {
@@ -35,6 +37,13 @@ export interface McpOptions {
   guide: () => string;
   log: FastifyBaseLogger;
 }
+
+/** The sets of tools by their names in addresses. */
+const toolsets = new Map([
+  ["read", Toolset.READ],
+  ["write", Toolset.WRITE],
+  ["moderate", Toolset.MODERATE],
+]);
 
 /**
  * What a message may hold besides the arguments of a tool: values, and characters in its texts and names. The SDK checks
@@ -58,7 +67,7 @@ class Unreadable extends Error {
 
 /**
  * Adds the Model Context Protocol over streamable HTTP (https://modelcontextprotocol.io), without sessions. Its tools are the
- * calls of the contract. Credentials come before the body, as for REST.
+ * calls of the contract. Credentials come before the body, as for REST. `/mcp?tools=read` has the tools of one set.
  */
 export function addMcpRoutes(router: Router, options: McpOptions): void {
   const { table, interceptors, admission, bodies, registration, siteUrl, guide, log } = options;
@@ -69,37 +78,57 @@ export function addMcpRoutes(router: Router, options: McpOptions): void {
     log,
   });
   const turns = new TurnScheduler(messagesPerTurn);
-  const writing = new YieldQueue();
   const serve = async (context: RequestContext): Promise<HttpReply> => {
     checkOrigin(context.request.headers.origin, siteUrl);
     checkKey(context);
+    const toolsets = readToolsets(context.url);
     const { body, request } = context;
     const bytes = body === undefined ? Buffer.alloc(0) : await bodies.read(body, request);
     await new Promise<void>((resolve) => turns.run(resolve));
-    return answer(protocol, new Visitor(context, admission, writing), bytes);
+    return answer(protocol, { toolsets, visitor: new Visitor(context, admission) }, bytes);
   };
-  router.add({ methods: ["POST"], url: mcpPath, maxBody: maxBodyBytes, serve });
   // There is no stream of messages from the server, and no session to end.
-  const refuse = () => errorReply(405, -32000, "This address takes messages by POST.", { allow: "POST" });
-  router.add({ methods: ["GET", "DELETE"], url: mcpPath, serve: refuse });
+  const refuse = () => errorReply(405, -32000, "This address takes messages by POST.", { allow });
+  for (const url of [mcpPath, `${mcpPath}/`]) {
+    router.add({ methods: ["POST"], url, maxBody: maxBodyBytes, serve });
+    router.add({
+      methods: ["OPTIONS"],
+      url,
+      limits: "none",
+      serve: () => ({ status: 204, fields: { allow }, body: "" }),
+    });
+    router.add({ methods: ["GET", "DELETE"], url, isNothing: true, serve: refuse });
+  }
 }
 
-async function answer(protocol: McpProtocol, visitor: Visitor, bytes: Buffer): Promise<HttpReply> {
+async function answer(
+  protocol: McpProtocol,
+  { toolsets, visitor }: Pick<McpMessage, "toolsets" | "visitor">,
+  bytes: Buffer,
+): Promise<HttpReply> {
   const { request, signal } = visitor.context;
   try {
     const { body, toolArguments } = readBody(bytes);
-    const message = { request: toWebRequest(request.headers, signal), body, toolArguments, visitor };
+    const message = { request: toWebRequest(request.headers, signal), body, toolArguments, toolsets, visitor };
     const response = await untilAborted(protocol.answer(message), signal);
-    const text = response.body === null ? undefined : await untilAborted(response.text(), signal);
+    const text = response.body === null ? "" : await untilAborted(response.text(), signal);
     const type = response.headers.get("content-type");
-    const payload = text !== undefined && visitor.held !== undefined ? await visitor.held.writeInto(text) : text;
     const fields: Record<string, string> = { "cache-control": "no-store" };
     if (type !== null) fields["content-type"] = type === "application/json" ? jsonType : type;
-    return { status: response.status, fields, body: payload ?? "" };
+    return { status: response.status, fields, body: withPlainError(text) };
   } catch (error) {
     if (error instanceof Unreadable) return errorReply(400, error.code, error.message);
     throw error;
   }
+}
+
+/** The sets of tools that an address names: `/mcp?tools=read,write`. @throws StoaError `bad_input` */
+function readToolsets(url: string): ReadonlySet<Toolset> | undefined {
+  const named = new URLSearchParams(url.split("?")[1]).get("tools");
+  if (named === null) return undefined;
+  const sets = named.split(",").map((name) => toolsets.get(name));
+  if (sets.every((each) => each !== undefined)) return new Set(sets);
+  throw badInput("tools", `tools must be one or more of ${[...toolsets.keys()].join(", ")}, separated by commas.`);
 }
 
 /** A key that is not good is an error of the configuration, which its author should see at once. */
@@ -116,7 +145,8 @@ function readBody(bytes: Buffer): { body: unknown; toolArguments: Input | undefi
   if (Array.isArray(message)) throw new Unreadable(-32600, "Send each message by itself: batches are not supported.");
   if (!(message instanceof Map)) throw new Unreadable(-32600, "The body must be a JSON object.");
   const params = message.get("params");
-  const given = params instanceof Map ? params.get("arguments") : undefined;
+  const isToolCall = params instanceof Map && message.get("method") === "tools/call";
+  const given = isToolCall ? params.get("arguments") : undefined;
   const { values, characters } = measure(message, given);
   if (values > maxValues || characters > maxCharacters) {
     const most = `${maxValues} values and ${maxCharacters} characters`;
@@ -156,6 +186,10 @@ function toWebRequest(given: IncomingHttpHeaders, signal: AbortSignal): McpReque
     // The pseudo headers of HTTP/2 are left out, and so is the key, which the SDK does not need.
     if (value !== undefined && !name.startsWith(":") && name !== "authorization") headers.set(name, String(value));
   }
+  // The SDK asks for both types, also of those who take whatever comes. Responses are JSON.
+  const accept = headers.get("accept") ?? "*/*";
+  if (/(?:\*|application)\/(?:\*|json)/i.test(accept)) headers.set("accept", "application/json, text/event-stream");
+  if (!headers.has("content-type")) headers.set("content-type", "application/json");
   return new McpRequest(`http://stoa.invalid${mcpPath}`, { method: "POST", headers, signal });
 }
 

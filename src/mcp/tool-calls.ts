@@ -3,35 +3,75 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { unauthorized } from "../calls/call.ts";
 import { rulesOf } from "../contract/rules.ts";
 import { badInput, StoaError } from "../errors.ts";
-import { addUnknownMembers, decodeMessage, encodeMessage, IgnoredInput, type Input } from "../transcoding/index.ts";
+import {
+  addUnknownMembers,
+  decodeMessage,
+  encodeMessage,
+  IgnoredInput,
+  type Input,
+  JsonNumber,
+  UrlText,
+} from "../transcoding/index.ts";
+import { type Part, readFitting } from "./fitting.ts";
 import { idempotencyArgument, idempotencyHeader } from "./schemas.ts";
-import type { Tool } from "./tools.ts";
+import { ownArgument, type Tool, type ToolCall } from "./tools.ts";
 import type { Visitor } from "./visitor.ts";
 
 /** What a header may hold. */
 const visible = /^[\x21-\x7e]+$/;
+/** How long the bodies are that a write returns: its caller knows them. */
+const writtenChars = 100;
+const noun = "an argument of this tool";
 
 /**
- * Calls a tool: admission, decoding and interceptors are those of a REST request. A failure is a result, too, because only
- * results reach the model.
- * @param input the arguments; they are changed
+ * Calls a tool: admission, decoding and interceptors are those of a REST request. The result is one text of JSON. Clients
+ * would check a structured one by a schema, and some lose the errors of calls by that.
+ * @param given the arguments
  */
-export async function callTool(tool: Tool, input: Input, visitor: Visitor): Promise<CallToolResult> {
+export async function callTool(tool: Tool, given: Input, visitor: Visitor): Promise<CallToolResult> {
+  let call = tool.calls[0];
+  const ignored = new IgnoredInput();
   try {
-    return await makeCall(tool, input, visitor);
+    if (!tool.isPublic && !visitor.isAgent) throw unauthorized(rulesOf(call.rpc).access);
+    call = chooseCall(tool, given);
+    const members = await makeCall(call, given, ignored, visitor);
+    const isReplayed = visitor.context.notes.isReplay === true;
+    return {
+      content: [{ type: "text", text: JSON.stringify(members) }],
+      ...(isReplayed ? { _meta: { "stoa/idempotency-replayed": true } } : {}),
+    };
   } catch (error) {
-    return toFailure(error, visitor);
+    return toFailure(error, call, ignored, visitor);
   }
 }
 
-async function makeCall(tool: Tool, input: Input, visitor: Visitor): Promise<CallToolResult> {
-  const { rpc, binding, call, response, isRaw, isPublic } = tool;
-  const { context } = visitor;
-  const given = takeIdempotencyKey(tool, input);
-  const idempotencyKey = typeof given === "string" && visible.test(given) ? given : undefined;
-  if (!isPublic && !visitor.isAgent) throw unauthorized(rulesOf(rpc).access);
+function chooseCall({ calls }: Tool, given: Input): ToolCall {
+  if (calls.length === 1) return calls[0];
+  const names = calls.map(ownArgument);
+  const chosen = calls.filter((_, index) => (given.get(names[index] as string) ?? null) !== null);
+  if (chosen.length !== 1) throw badInput(names[0], `Give either ${names.join(" or ")}.`);
+  return chosen[0] as ToolCall;
+}
+
+/**
+ * Makes a call of a tool.
+ * @param given its arguments
+ * @param ignored is told of those that have no effect
+ * @returns the members of its JSON
+ * @throws StoaError, or the Connect error of the interceptors
+ */
+export async function makeCall(
+  toolCall: ToolCall,
+  given: Input,
+  ignored: IgnoredInput,
+  visitor: Visitor,
+): Promise<Record<string, unknown>> {
+  const { rpc, binding, cut, note } = toolCall;
+  const input = toInput(toolCall, given, ignored);
+  const key = rulesOf(rpc).isIdempotentByKey ? (given.get(idempotencyArgument) ?? undefined) : undefined;
+  const idempotencyKey = typeof key === "string" && visible.test(key) ? key : undefined;
   const caller = await visitor.admit(rpc, idempotencyKey);
-  if (given !== idempotencyKey) {
+  if (key !== idempotencyKey) {
     throw badInput(
       idempotencyArgument,
       `${idempotencyArgument} must be a string of 16 to 128 visible ASCII characters.`,
@@ -41,47 +81,74 @@ async function makeCall(tool: Tool, input: Input, visitor: Visitor): Promise<Cal
     const value = input.get(name);
     if (value === undefined || value === null || value === "") throw badInput(name, `${name} is required.`);
   }
-  const message = decodeMessage(rpc.input, input);
-  const ignored = new IgnoredInput();
-  addUnknownMembers(ignored, rpc.input, input, "an argument of this tool");
-  const reply = await call(message, {
-    method: "POST",
-    url: context.url,
-    headers: () => new Headers(),
-    call: context.call(rpc, caller, idempotencyKey ?? null),
-  });
-  context.noteReply(reply);
-  const selected = response.select(reply.message);
-  if (isRaw) {
-    const { data } = selected as typeof selected & { data: Uint8Array };
-    return { content: [{ type: "text", text: visitor.toText([Buffer.from(data).toString("utf8")]) }] };
-  }
-  const members: Record<string, unknown> = { ok: true, ...encodeMessage(response.desc, selected) };
-  if (ignored.warnings.length > 0) members.warnings = ignored.warnings;
-  const isReplayed = context.notes.isReplay === true;
-  const { text, value } = visitor.toJson(members);
-  return {
-    // Clients that do not read structured content show this text to their models.
-    content: [{ type: "text", text }],
-    structuredContent: value,
-    ...(isReplayed ? { _meta: { "stoa/idempotency-replayed": true } } : {}),
+  const read = async (part: Part): Promise<Record<string, unknown>> => {
+    const message = decodeMessage(rpc.input, withPart(input, part));
+    const { context } = visitor;
+    const reply = await toolCall.call(message, {
+      method: "POST",
+      url: context.url,
+      headers: () => new Headers(),
+      call: context.call(rpc, caller, idempotencyKey ?? null),
+    });
+    context.noteReply(reply);
+    cut?.(reply.message, writtenChars);
+    const { desc, select } = toolCall.response;
+    return { ok: true, ...(note === undefined ? {} : { note }), ...encodeMessage(desc, select(reply.message)) };
   };
+  const { members, warning } = await readFitting(read, partOf(toolCall, input));
+  const warnings = warning === undefined ? ignored.warnings : [warning, ...ignored.warnings];
+  return warnings.length === 0 ? members : { ...members, warnings };
 }
 
-/** Takes the key out of the arguments, where the tool has such an argument. */
-function takeIdempotencyKey({ rpc }: Tool, input: Input): unknown {
-  if (!rulesOf(rpc).isIdempotentByKey) return undefined;
-  const value = input.get(idempotencyArgument) ?? undefined;
-  input.delete(idempotencyArgument);
-  return value;
+/** The input of a call: its fields by their own names, and what is given besides. It tells of what is not read. */
+function toInput({ rpc, fields }: ToolCall, given: Input, ignored: IgnoredInput): Input {
+  const input: Input = new Map();
+  for (const [argument, value] of given) {
+    if (argument === idempotencyArgument && rulesOf(rpc).isIdempotentByKey) continue;
+    const field = fields.get(argument) ?? argument;
+    // The argument `post_id` may be given by the name of its field, `id`, but not twice.
+    if (input.has(field)) ignored.unknown(argument, noun, []);
+    if (!input.has(field) || argument !== field) input.set(field, value);
+  }
+  addUnknownMembers(ignored, rpc.input, input, noun);
+  return input;
 }
 
-function toFailure(error: unknown, visitor: Visitor): CallToolResult {
+/** Which part a read returns: the one that is asked for, or the default of tools. */
+function partOf({ defaults }: ToolCall, input: Input): Part {
+  const numberOf = (name: string) => {
+    const given = input.get(name) ?? undefined;
+    // What is no number is refused when the message is made.
+    return given instanceof JsonNumber ? Number(given.text) : defaults.get(name);
+  };
+  return { limit: numberOf("limit"), bodyChars: numberOf("body_chars") };
+}
+
+/** An input with a part of the reply, unless it asks for this part itself. */
+function withPart(input: Input, { limit, bodyChars }: Part): Input {
+  const filled: Input = new Map(input);
+  for (const [name, value] of [
+    ["limit", limit],
+    ["body_chars", bodyChars],
+  ] as const) {
+    const given = input.get(name) ?? undefined;
+    const isAsked = given !== undefined && !(given instanceof JsonNumber && Number(given.text) !== value);
+    if (value !== undefined && !isAsked) filled.set(name, new UrlText([String(value)]));
+  }
+  return filled;
+}
+
+function toFailure(error: unknown, { fields }: ToolCall, { warnings }: IgnoredInput, visitor: Visitor): CallToolResult {
   // The interceptors have logged what they throw, which is a Connect error.
   if (!(error instanceof ConnectError || error instanceof StoaError)) {
     visitor.context.log.error({ err: error }, "a tool failed");
   }
-  const { shape } = visitor.fail(error);
-  if (shape.field === idempotencyHeader) shape.field = idempotencyArgument;
-  return { content: [{ type: "text", text: JSON.stringify(shape) }], structuredContent: shape, isError: true };
+  const { shape } = visitor.fail(error, warnings);
+  for (const [argument, field] of [...fields, [idempotencyArgument, idempotencyHeader]] as const) {
+    if (shape.field !== field || argument === field) continue;
+    shape.field = argument;
+    shape.message = String(shape.message).replace(new RegExp(`\\b${field}\\b`), argument);
+    break;
+  }
+  return { content: [{ type: "text", text: JSON.stringify(shape) }], isError: true };
 }

@@ -1,33 +1,48 @@
-import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
+import { type DescMethod, getOption, hasOption, type Message } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Tool as Description } from "@modelcontextprotocol/server";
 import { comments } from "../../gen/comments.js";
-import { Access } from "../../gen/stoa/v1/options_pb.js";
+import { Access, type Toolset, tool as toolOption } from "../../gen/stoa/v1/options_pb.js";
 import type { InterceptorsOf, ServiceTable } from "../calls/service-table.ts";
-import { createUnaryCall } from "../calls/unary-call.ts";
+import { createUnaryCall, type UnaryCall } from "../calls/unary-call.ts";
 import { type Binding, bindingsOf } from "../contract/bindings.ts";
+import { createBodyCut } from "../contract/body-cut.ts";
 import { type RegistrationMode, registrationHeader } from "../contract/registration.ts";
-import { responseOf } from "../contract/responses.ts";
+import { type BoundResponse, responseOf } from "../contract/responses.ts";
 import { rulesOf } from "../contract/rules.ts";
-import { idempotencyArgument, idempotencyHeader, inputSchemaOf, outputSchemaOf } from "./schemas.ts";
+import { argumentsOf, defaultsOf, idempotencyArgument, idempotencyHeader, inputSchemaOf } from "./schemas.ts";
+import { noteOf } from "./words-of-agents.ts";
 
-/** An RPC as a tool. */
-export interface Tool {
+/** A call that a tool makes. */
+export interface ToolCall {
   rpc: DescMethod;
-  /** Its first REST binding, which says what an address must hold and what the response is. */
+  /** Its first REST binding, which says what an address must hold. */
   binding: Binding;
-  call: ReturnType<typeof createUnaryCall>;
-  /** What the tool answers with. */
-  response: { desc: DescMessage; select(message: Message): Message };
-  /** Whether the tool answers with bytes as they are, instead of JSON. */
-  isRaw: boolean;
+  call: UnaryCall;
+  response: BoundResponse;
+  /** The names of the fields of the request by those of the tool's arguments. */
+  fields: ReadonlyMap<string, string>;
+  /** The values of `limit` and `body_chars` if they are not given. */
+  defaults: ReadonlyMap<string, number>;
+  /** Cuts the bodies in a response, if the call takes no `body_chars`. */
+  cut: ((message: Message, chars: number) => void) | undefined;
+  /** Says which members of the result are words of agents. */
+  note: string | undefined;
+}
+
+/** One or more calls of the contract as a tool of MCP. */
+export interface Tool {
+  /** Where there are several, the one is made whose own argument is given. */
+  calls: readonly [ToolCall, ...ToolCall[]];
+  sets: ReadonlySet<Toolset>;
   /** Whether the tool needs no API key. */
   isPublic: boolean;
+  isRegistration: boolean;
   description: Description;
 }
 
 /**
- * Makes a tool of each RPC that REST serves with one response, except the operator's.
+ * Makes the tools that the contract names.
  * @param registration who may register agents; where nobody may, there is no tool for it
  * @returns the tools by their names
  */
@@ -36,87 +51,94 @@ export function createTools(
   interceptors: InterceptorsOf,
   registration: RegistrationMode,
 ): Map<string, Tool> {
-  const tools = new Map<string, Tool>();
+  const calls = new Map<string, [ToolCall, ...ToolCall[]]>();
   for (const { service, implementation } of services) {
-    const seen = new Set<DescMethod>();
-    for (const binding of bindingsOf(service)) {
-      const { rpc } = binding;
-      if (seen.has(rpc) || rpc.methodKind !== "unary" || rulesOf(rpc).access === Access.OPERATOR) continue;
+    const bindings = bindingsOf(service);
+    for (const rpc of service.methods.filter((each) => hasOption(each, toolOption))) {
       if (rulesOf(rpc).isRegistration && registration === "closed") continue;
-      seen.add(rpc);
+      const binding = bindings.find((each) => each.rpc === rpc);
+      if (binding === undefined) throw new Error(`${rpc.name} is a tool without a REST binding.`);
+      const call = toCall(binding, createUnaryCall(rpc, implementation, interceptors));
       const name = toolName(rpc);
-      if (tools.has(name)) throw new Error(`Two RPCs would be the tool ${name}.`);
-      const response = responseOf(binding);
-      const isRaw = response.desc.typeName === "google.api.HttpBody";
-      const call = createUnaryCall(rpc, implementation, interceptors);
-      const isPublic = rulesOf(rpc).access === Access.PUBLIC;
-      const description = describe(name, binding, isRaw ? undefined : response.desc, registration);
-      tools.set(name, { rpc, binding, call, response, isRaw, isPublic, description });
+      const others = calls.get(name);
+      if (others === undefined) calls.set(name, [call]);
+      else others.push(call);
     }
   }
-  nameTools(tools);
-  return tools;
+  const rename = renamer(calls);
+  return new Map([...calls].map(([name, each]) => [name, toTool(name, each, registration, rename)]));
 }
 
-/** CreatePost is create_post. */
-export function toolName({ name }: DescMethod): string {
-  return name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, "_").toLowerCase();
+/** The name that the contract gives, or that of the RPC: CreatePost is create_post. */
+function toolName(rpc: DescMethod): string {
+  return getOption(rpc, toolOption).name || rpc.name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, "_").toLowerCase();
 }
 
-function describe(
+function toCall(binding: Binding, call: UnaryCall): ToolCall {
+  const { rpc } = binding;
+  const response = responseOf(binding);
+  const fields = argumentsOf(rpc);
+  return {
+    rpc,
+    binding,
+    call,
+    response,
+    fields,
+    defaults: defaultsOf(rpc),
+    cut: [...fields.values()].includes("body_chars") ? undefined : createBodyCut(rpc.output),
+    note: rulesOf(rpc).isWrite ? undefined : noteOf(response.desc),
+  };
+}
+
+function toTool(
   name: string,
-  binding: Binding,
-  output: DescMessage | undefined,
+  calls: Tool["calls"],
   registration: RegistrationMode,
-): Description {
-  const { rpc, httpMethod } = binding;
-  const words = name.replaceAll("_", " ");
-  const limit = rulesOf(rpc).limit;
+  rename: (text: string) => string,
+): Tool {
+  const [{ rpc, binding }] = calls;
+  const { isRegistration, isWrite, access } = rulesOf(rpc);
+  const options = calls.map((each) => getOption(each.rpc, toolOption));
   const texts = [
-    comments[`${rpc.parent.typeName}.${rpc.name}`] ?? `${words}.`,
-    limit === undefined ? "" : `Calls that take effect count towards the rate limit \`${limit}\`.`,
-    rulesOf(rpc).isRegistration
-      ? "Store the `api_key` at once: it is not shown again. It becomes the bearer token of this connection, which its" +
-        " configuration sets: `Authorization: Bearer <api_key>`."
-      : "",
-    rulesOf(rpc).isRegistration && registration === "token"
+    options.map(({ description }) => description).find(Boolean) ?? comments[`${rpc.parent.typeName}.${rpc.name}`],
+    calls.length > 1 ? `Give either ${calls.map(ownArgument).join(" or ")}.` : "",
+    isRegistration && registration === "token"
       ? `This board requires a token, which the configuration of the connection sends as \`${registrationHeader}\`.`
       : "",
   ];
-  const writes = rulesOf(rpc).isWrite;
   return {
-    name,
-    title: words.charAt(0).toUpperCase() + words.slice(1),
-    description: texts.filter(Boolean).join(" "),
-    inputSchema: inputSchemaOf(binding) as Description["inputSchema"],
-    ...(output === undefined ? {} : { outputSchema: outputSchemaOf(output) as Description["outputSchema"] }),
-    annotations: {
-      readOnlyHint: !writes,
-      ...(writes
+    calls,
+    sets: new Set(options.flatMap(({ sets }) => sets)),
+    isPublic: access === Access.PUBLIC,
+    isRegistration,
+    description: {
+      name,
+      description: rename(texts.filter(Boolean).join(" ")),
+      inputSchema: inputSchemaOf(calls, rename),
+      annotations: isWrite
         ? {
             // What was there before is changed or gone. Posting, voting and reporting add something.
-            destructiveHint: /^(?:DELETE|PATCH|PUT)$/.test(httpMethod) || rulesOf(rpc).isForCurrentKeyOnly,
+            destructiveHint: /^(?:DELETE|PATCH|PUT)$/.test(binding.httpMethod),
             idempotentHint: rpc.idempotency === MethodOptions_IdempotencyLevel.IDEMPOTENT,
           }
-        : {}),
-      // Results hold what strangers have written.
-      openWorldHint: true,
+        : { readOnlyHint: true },
     },
   };
 }
 
+/** The argument that chooses one call of several: the only one whose name is its own. @throws Error, at start, if there is none */
+export function ownArgument({ rpc, fields }: ToolCall): string {
+  const [own, ...others] = [...fields].filter(([argument, field]) => argument !== field);
+  if (own === undefined || others.length > 0)
+    throw new Error(`Nothing chooses ${rpc.name} among the calls of its tool.`);
+  return own[0];
+}
+
 /** Where the contract's comments name an RPC or the header of a key, the descriptions name the tool or its argument. */
-function nameTools(tools: ReadonlyMap<string, Tool>): void {
-  const names = new Map([...tools].map(([name, { rpc }]) => [rpc.name, name]));
-  const rename = (text: string) =>
+function renamer(tools: ReadonlyMap<string, readonly ToolCall[]>): (text: string) => string {
+  const names = new Map([...tools].flatMap(([name, calls]) => calls.map(({ rpc }) => [rpc.name, name])));
+  return (text) =>
     text
       .replace(/\b[A-Z][a-z]+(?:[A-Z][a-z]+)+\b/g, (word) => names.get(word) ?? word)
       .replaceAll(`\`${idempotencyHeader}\``, `\`${idempotencyArgument}\``);
-  for (const { description } of tools.values()) {
-    if (description.description !== undefined) description.description = rename(description.description);
-    for (const schema of Object.values(description.inputSchema.properties ?? {})) {
-      const argument = schema as { description?: string };
-      if (argument.description !== undefined) argument.description = rename(argument.description);
-    }
-  }
 }

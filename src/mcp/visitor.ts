@@ -1,25 +1,18 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Admitted } from "../calls/call.ts";
-import { outcomeOf, toErrorBody, toStoaError } from "../calls/error-mapping.ts";
+import { outcomeOf, toErrorBody, toStoaError, withWarnings } from "../calls/error-mapping.ts";
 import type { StoaError } from "../errors.ts";
 import type { Admission } from "../http/admission/admission.ts";
 import type { RequestContext } from "../http/requests/context.ts";
-import type { YieldQueue } from "../timing/yield-queue.ts";
-import { HeldJson, isLarge, toFragments } from "./held-json.ts";
 
-/** The HTTP request of a message of MCP: who makes it, what it may call, and the large results of its calls. */
+/** The HTTP request of a message of MCP: who makes it, and what it may call. */
 export class Visitor {
   readonly context: RequestContext;
-  /** The JSON of the result, if it is large. */
-  held: HeldJson | undefined = undefined;
   readonly #admission: Admission;
-  readonly #writing: YieldQueue;
 
-  /** @param writing the large results of all visitors, which are written one at a time */
-  constructor(context: RequestContext, admission: Admission, writing: YieldQueue) {
+  constructor(context: RequestContext, admission: Admission) {
     this.context = context;
     this.#admission = admission;
-    this.#writing = writing;
   }
 
   /** Whether the connection shows a good API key. */
@@ -39,25 +32,12 @@ export class Visitor {
   }
 
   /**
-   * Makes the JSON of a result.
-   * @returns the JSON as a text and as a value; tokens for both if it is large, and then `held` has the JSON
+   * Records a failure for the metrics and the log.
+   * @param warnings what the input held without any effect
+   * @returns the failure in the Error shape
    */
-  toJson(members: Record<string, unknown>): { text: string; value: Record<string, unknown> } {
-    const fragments = toFragments(members);
-    const text = this.toText(fragments);
-    return { text, value: this.held === undefined ? members : this.held.value };
-  }
-
-  /** Joins a text. @returns a token if it is large, and then `held` has the text */
-  toText(fragments: readonly string[]): string {
-    if (!isLarge(fragments)) return fragments.join("");
-    this.held = new HeldJson(fragments, this.#writing);
-    return this.held.token;
-  }
-
-  /** Records a failure for the metrics and the log. @returns the failure in the Error shape */
-  fail(error: unknown): { known: StoaError; shape: Record<string, unknown> } {
-    const known = toStoaError(error);
+  fail(error: unknown, warnings: readonly string[] = []): { known: StoaError; shape: Record<string, unknown> } {
+    const known = withWarnings(toStoaError(error), warnings);
     this.context.notes.outcome = outcomeOf(error);
     return { known, shape: JSON.parse(toErrorBody(known)) };
   }

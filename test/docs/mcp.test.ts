@@ -17,8 +17,8 @@ it("the line in README connects an agent", async () => {
   await client.connect(
     new StreamableHTTPClientTransport(new URL(stoa.url), { requestInit: { headers: stoa.headers } }),
   );
-  const me = await client.callTool({ name: "get_me", arguments: {} });
-  expect(me.structuredContent).toMatchObject({ ok: true, agent: { name } });
+  const { content } = await client.callTool({ name: "get_home", arguments: {} });
+  expect(JSON.parse((content as { text: string }[])[0]?.text ?? "")).toMatchObject({ ok: true, name });
 });
 
 it("docs/api.md names the versions and the resources", async () => {

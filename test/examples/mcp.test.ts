@@ -29,21 +29,21 @@ it("an agent that knows only the root address lives on the board by MCP", async 
   const tools = (await me.listTools()).tools.map(({ name }) => name);
 
   const { post } = await use(me, "create_post", { title: `What is known about ${subject}?` });
-  expect((await use(me, "get_me")).inbox_unread).toBe(0);
+  expect((await use(me, "get_home")).inbox_unread).toBe(0);
 
   // While it sleeps, an agent that speaks REST finds its post by search, and comments.
   const other = new ExampleAgent(service, subject);
   await other.visit();
 
   // It learns of the answer, reads it whole, votes, answers back, and marks it as read.
-  expect((await use(me, "get_me")).inbox_unread).toBe(1);
-  const { items } = await use(me, "list_inbox", { unread: true });
+  const { inbox_unread, inbox: items } = await use(me, "get_home");
+  expect(inbox_unread).toBe(1);
   expect(items).toMatchObject([{ type: "post_comment", post_id: post.id, read: false }]);
   const [{ id: item, comment_id, agent: stranger }] = items;
   const { comment } = await use(me, "get_comment", { id: comment_id });
   expect(comment.body).toBe(`I think about ${subject}, too.`);
-  await use(me, "upvote_comment", { id: comment_id });
-  const reply = { id: post.id, body: `Where did you read of it, @${stranger}?`, parent_id: comment_id };
+  await use(me, "vote", { comment_id, vote: 1 });
+  const reply = { post_id: post.id, body: `Where did you read of it, @${stranger}?`, parent_id: comment_id };
   const once = { ...reply, idempotency_key: `answer-to-comment-${comment_id}` };
   const answer = (await use(me, "create_comment", once)).comment;
   expect((await use(me, "create_comment", once)).comment).toEqual(answer);
@@ -53,16 +53,19 @@ it("an agent that knows only the root address lives on the board by MCP", async 
   // It finds an older thread by search, and votes on it.
   const { posts: found } = await use(me, "search", { q: `${subject} -known` });
   expect(found.map(({ id }: { id: number }) => id)).toEqual([old]);
-  expect((await use(me, "get_post_vote", { id: old })).your_vote).toBe(0);
-  expect(await use(me, "upvote_post", { id: old })).toMatchObject({ your_vote: 1, score: 2 });
+  expect(
+    (await use(me, "get_my_votes", { post_ids: found.map(({ id }: { id: number }) => id) })).votes[0].your_vote,
+  ).toBe(0);
+  expect(await use(me, "vote", { post_id: old, vote: 1 })).toMatchObject({ your_vote: 1, score: 2 });
 
   // After a loss of memory, the key leads to its own words and votes.
   const again = await connect(service, key, version);
-  const { agent } = await use(again, "get_me");
+  const { name } = await use(again, "get_home");
+  const { agent } = await use(again, "get_agent", { name });
   expect(agent).toMatchObject({ name: "Kleanthes", posts: 1, comments: 1, karma: 1 });
   expect((await use(again, "list_agent_posts", { name: agent.name })).posts).toMatchObject([{ id: post.id }]);
   expect((await use(again, "list_agent_comments", { name: agent.name })).comments).toMatchObject([{ id: answer.id }]);
-  expect((await use(again, "get_comment_vote", { id: comment_id })).your_vote).toBe(1);
+  expect((await use(again, "get_my_votes", { comment_ids: [comment_id] })).votes).toMatchObject([{ your_vote: 1 }]);
 
   // The other one learns of the reply, and votes for it.
   expect(await other.visit()).toContain(`comment_reply by Kleanthes in post ${post.id}: "Where did you read of it`);
@@ -72,5 +75,5 @@ it("an agent that knows only the root address lives on the board by MCP", async 
   expect(await threadOf(service, post.id)).toEqual([`${stranger}, 1`, "Kleanthes to 0, 1"]);
   expect(await threadOf(service, old as number)).toEqual([`${stranger}, 0`]);
   expect(await recount(service.db)).toEqual([]);
-  for (const tool of ["list_inbox", "search", "upvote_comment", "list_agent_posts"]) expect(tools).toContain(tool);
+  for (const tool of ["list_inbox", "search", "vote", "list_agent_posts"]) expect(tools).toContain(tool);
 });

@@ -17,13 +17,17 @@ beforeAll(async () => {
 it("the scenarios that apply pass", async () => {
   // Each takes a process, which starts for most of a second.
   await Promise.all(
-    Object.entries({ "server-initialize": 1, "tools-list": 1, "resources-list": 1, "dns-rebinding-protection": 2 }).map(
-      async ([scenario, checks]) => {
-        const args = [program, "server", "--url", `${service.url}/mcp`, "--scenario", scenario];
-        // It fails with the program's output if the program does.
-        const { stdout } = await promisify(execFile)(process.execPath, args, { env: nodeEnvironment });
-        expect(stdout, scenario).toContain(`Passed: ${checks}/${checks}, 0 failed, 0 warnings`);
-      },
-    ),
+    Object.entries({
+      "server-initialize": 1,
+      "tools-list": 1,
+      "resources-list": 1,
+      "prompts-list": 1,
+      "dns-rebinding-protection": 2,
+    }).map(async ([scenario, checks]) => {
+      const args = [program, "server", "--url", `${service.url}/mcp`, "--scenario", scenario];
+      // It fails with the program's output if the program does.
+      const { stdout } = await promisify(execFile)(process.execPath, args, { env: nodeEnvironment });
+      expect(stdout, scenario).toContain(`Passed: ${checks}/${checks}, 0 failed, 0 warnings`);
+    }),
   );
 });

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it } from "vitest";
+import { sendRaw } from "../support/fixture-server.ts";
 import { type Limited, startLimited } from "../support/limited.ts";
 import { type Service, startService } from "../support/service.ts";
 import { callTool, connect, messageOf, postRaw, versions } from "./support.ts";
@@ -24,7 +25,7 @@ describe("the protocol version", () => {
     expect(client.getNegotiatedProtocolVersion()).toBe(version);
     expect(client.getServerVersion()).toMatchObject({ name: "stoa", title: "Stoa" });
     expect(client.getInstructions()).toContain(`This is ${service.url},`);
-    expect(client.getServerCapabilities()).toEqual({ tools: {}, resources: {} });
+    expect(client.getServerCapabilities()).toEqual({ tools: {}, resources: {}, prompts: {} });
   });
 
   it("of a client that asks for an older one is the newest with sessions", async () => {
@@ -64,14 +65,12 @@ describe("a key", () => {
 
   it("that was rotated away is refused", async () => {
     const agent = await service.register();
-    const me = await connect(service, agent.key);
-    const { body } = await callTool(me, "rotate_key", { grace_seconds: 0 });
-    expect(body.api_key).toMatch(/^stoa_/);
-    const refused = await postRaw(service, messageOf("tools/call", { name: "get_me" }), {
+    const { body } = await service.rest("agents/me/key", { key: agent.key, body: { grace_seconds: 0 } });
+    const refused = await postRaw(service, messageOf("tools/call", { name: "get_home" }), {
       authorization: `Bearer ${agent.key}`,
     });
     expect(refused.text).toContain("unauthorized");
-    expect((await callTool(await connect(service, body.api_key), "get_me")).body.agent.name).toBe(agent.name);
+    expect((await callTool(await connect(service, body.api_key), "get_home")).body.name).toBe(agent.name);
   });
 });
 
@@ -103,7 +102,7 @@ describe("a page of another site", () => {
   it("may not register, even if the browser says only that it is another site", async () => {
     const call = messageOf("tools/call", { name: "register_agent", arguments: { name: "Mallory" } });
     const { text } = await postRaw(service, call, { "sec-fetch-site": "cross-site" });
-    expect(JSON.parse(text).result.structuredContent.error).toBe("forbidden");
+    expect(JSON.parse(JSON.parse(text).result.content[0].text).error).toBe("forbidden");
   });
 });
 
@@ -138,21 +137,55 @@ describe("what is not a message", () => {
   it("is another method: there is no stream, and no session to end", async () => {
     for (const method of ["GET", "DELETE"]) {
       const reply = await postRaw(service, undefined, {}, method);
-      expect([reply.status, reply.headers.get("allow")]).toEqual([405, "POST"]);
+      expect([reply.status, reply.headers.get("allow")]).toEqual([405, "OPTIONS, POST"]);
     }
     const put = await postRaw(service, "{}", {}, "PUT");
-    expect(put.status).toBe(404);
+    expect([put.status, JSON.parse(put.text).message]).toEqual([
+      404,
+      "There is no PUT here; this address accepts POST.",
+    ]);
+    const options = await postRaw(service, undefined, {}, "OPTIONS");
+    expect([options.status, options.headers.get("allow"), options.text]).toEqual([204, "OPTIONS, POST", ""]);
   });
 
   it("gets a JSON-RPC error if it asks for something else, and 202 if it asks for nothing", async () => {
-    expect(errorOf((await postRaw(service, messageOf("prompts/list"))).text).code).toBe(-32601);
-    expect(errorOf((await postRaw(service, messageOf("tools/call", { name: 7 }))).text).code).toBe(-32602);
-    const arrays = messageOf("tools/call", { name: "list_posts", arguments: [] });
-    expect(errorOf((await postRaw(service, arrays)).text).code).toBe(-32602);
+    expect(errorOf((await postRaw(service, messageOf("logging/setLevel"))).text).code).toBe(-32601);
     const notification = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" });
     expect(await postRaw(service, notification)).toMatchObject({ status: 202, text: "" });
     expect(JSON.parse((await postRaw(service, messageOf("ping"))).text)).toMatchObject({ id: 1, result: {} });
   });
+});
+
+it.each([
+  ["tools/call", { name: 7 }, "params.name"],
+  ["tools/call", { name: "list_posts", arguments: [] }, "params.arguments"],
+  ["tools/list", { cursor: 5 }, "params.cursor"],
+  ["resources/read", {}, "params.uri"],
+  ["prompts/get", { name: "answer", arguments: { post_id: 1 } }, "params.arguments.post_id"],
+  ["initialize", { protocolVersion: 1 }, "params.protocolVersion"],
+])("params that do not fit get -32602 and one sentence: %s %j", async (method, params, place) => {
+  const { text } = await postRaw(service, messageOf(method, params));
+  expect(errorOf(text)).toEqual({ code: -32602, message: `${place} is missing or does not fit the protocol.` });
+});
+
+it.each([
+  ["Accept: */*", { accept: "*/*" }],
+  ["Accept: application/json", { accept: "application/json" }],
+  ["Accept: application/*;q=0.9", { accept: "application/*;q=0.9" }],
+  ["no Accept", { accept: "" }],
+  ["no content type", { "content-type": "" }],
+])("a simple client is served: %s", async (_what, headers) => {
+  const call = messageOf("tools/call", { name: "list_posts", arguments: {} });
+  const fields = { host: "x", "content-type": "application/json", accept: "application/json", ...headers };
+  const lines = Object.entries(fields).filter(([, value]) => value !== "");
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  for (const path of ["/mcp", "/mcp/"]) {
+    const reply = await sendRaw(
+      Number(new URL(service.url).port),
+      `POST ${path} HTTP/1.1\r\n${head}Connection: close\r\nContent-Length: ${call.length}\r\n\r\n${call}`,
+    );
+    expect([reply.status, JSON.parse(JSON.parse(reply.body).result.content[0].text).ok]).toEqual([200, true]);
+  }
 });
 
 describe("rate limits", () => {
@@ -171,7 +204,7 @@ describe("rate limits", () => {
       new RegExp(`"${name}";r=(\\d+)`).exec(headers.get("ratelimit") ?? "")?.[1];
     const call = messageOf("tools/call", { name: "list_posts", arguments: { limit: 1 } });
     const asAgent = { authorization: `Bearer ${own}` };
-    const agentReply = await postRaw(limited, messageOf("tools/call", { name: "get_me" }), asAgent);
+    const agentReply = await postRaw(limited, messageOf("tools/call", { name: "get_home" }), asAgent);
     expect([agentReply.status, left(agentReply.headers, "calls")]).toEqual([200, "5"]);
     const statuses = [];
     for (let index = 0; index < 6; index++) statuses.push((await postRaw(limited, call)).status);
@@ -202,12 +235,10 @@ it("HTTP/2 carries messages, too", async () => {
       accept: "application/json, text/event-stream",
       authorization: `Bearer ${key}`,
     });
-    stream.end(messageOf("tools/call", { name: "get_me", arguments: {} }));
+    stream.end(messageOf("tools/call", { name: "get_home", arguments: {} }));
     const [head] = (await once(stream, "response")) as [Record<string, unknown>];
-    expect([head[":status"], JSON.parse(await text(stream)).result.structuredContent.agent.name]).toEqual([
-      200,
-      "Zeno",
-    ]);
+    const { content } = JSON.parse(await text(stream)).result;
+    expect([head[":status"], JSON.parse(content[0].text).name]).toEqual([200, "Zeno"]);
   } finally {
     session.close();
   }

@@ -9,9 +9,11 @@ let id: number;
 beforeAll(async () => {
   service = await startService();
   ({ key } = await service.register("Zeno"));
-  const post = { title: "On nature", body: "All is one." };
+  const post = { title: "On nature", body: "All is one. ".repeat(100) };
   id = (await service.rest("posts", { key, body: post })).body.post.id;
-  await service.rest(`posts/${id}/comments`, { key, body: { body: "Why?" } });
+  for (let index = 0; index < 21; index++) {
+    await service.rest(`posts/${id}/comments`, { key, body: { body: "Why?" } });
+  }
 });
 
 describe.each(versions)("resources, protocol %s", (version) => {
@@ -27,11 +29,14 @@ describe.each(versions)("resources, protocol %s", (version) => {
     const guide = await (await fetch(`${service.url}/skill.md`)).text();
     expect(await read(client, "stoa://guide")).toEqual(["text/markdown", guide]);
 
-    const thread = (await service.rest(`posts/${id}`)).body;
+    const thread = (await service.rest(`posts/${id}?limit=20&body_chars=500`)).body;
+    expect([thread.comments.length, thread.post.truncated]).toEqual([20, true]);
+    const note = expect.stringContaining("`body`");
     const [threadType, threadText] = await read(client, `stoa://posts/${id}/thread`);
-    expect([threadType, JSON.parse(threadText)]).toEqual(["application/json", thread]);
+    expect([threadType, JSON.parse(threadText)]).toEqual(["application/json", { ...thread, note }]);
     const [, postText] = await read(client, `stoa://posts/${id}`);
-    expect(JSON.parse(postText)).toEqual({ ok: true, post: thread.post });
+    const { post } = (await service.rest(`posts/${id}`)).body;
+    expect(JSON.parse(postText)).toEqual({ ok: true, note, post });
   });
 
   it("are not found elsewhere", async () => {

@@ -36,13 +36,13 @@ export interface ToolResult {
   meta: Record<string, unknown> | undefined;
 }
 
-/** Calls a tool. The client checks the structured result against the tool's schema once it has listed the tools. */
+/** Calls a tool. Its result is one text of JSON. */
 export async function callTool(client: Client, name: string, args: Record<string, unknown> = {}): Promise<ToolResult> {
   const result = await client.callTool({ name, arguments: args });
   const [content] = result.content as { text: string }[];
   return {
     isError: result.isError === true,
-    body: result.structuredContent,
+    body: JSON.parse(content?.text ?? "null"),
     text: content?.text ?? "",
     meta: result._meta,
   };
@@ -54,8 +54,9 @@ export async function postRaw(
   body: string | Buffer | undefined,
   headers: Record<string, string> = {},
   method = "POST",
+  path = "/mcp",
 ): Promise<{ status: number; text: string; headers: Headers }> {
-  const reply = await fetch(`${service.url}/mcp`, {
+  const reply = await fetch(`${service.url}${path}`, {
     method,
     headers: { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers },
     ...(body === undefined ? {} : { body }),

@@ -2,12 +2,8 @@
 import type { Tool } from "@modelcontextprotocol/client";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, it } from "vitest";
-import { Access } from "../../gen/stoa/v1/options_pb.js";
-import { contractServices } from "../../scripts/lib/contract.ts";
-import { rulesOf } from "../../src/contract/rules.ts";
-import { toolName } from "../../src/mcp/tools.ts";
 import { type Service, startService } from "../support/service.ts";
-import { callTool, connect, versions } from "./support.ts";
+import { callTool, connect, messageOf, postRaw, versions } from "./support.ts";
 
 let service: Service;
 let key: string;
@@ -21,33 +17,50 @@ beforeAll(async () => {
 });
 
 const toolsOf = async (apiKey?: string) => (await (await connect(service, apiKey)).listTools()).tools;
-const rpcs = (await contractServices())
-  .flatMap(({ methods }) => methods)
-  .filter((rpc) => rulesOf(rpc).access !== Access.OPERATOR && rpc.methodKind === "unary");
+const mostBytes = 40_000;
 
 describe("the list of tools", () => {
-  it("has every call of the contract but the operator's and streams, if the connection has a key", () => {
-    expect(tools.map(({ name }) => name).toSorted()).toEqual(rpcs.map(toolName).toSorted());
-    expect(tools.map(({ name }) => name)).toContain("create_post");
+  it("has at most 20 KB, and about 24 tools", async () => {
+    const { text } = await postRaw(service, messageOf("tools/list"), { authorization: `Bearer ${key}` });
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(20_000);
+    expect(tools.length).toBeGreaterThan(20);
+    expect(tools.length).toBeLessThan(30);
   });
 
-  it("has only public calls without a key: those that read, and register_agent", async () => {
+  it("has only public calls without a key, and register_agent only then", async () => {
     const listed = await toolsOf();
-    const expected = rpcs.filter(
-      (rpc) => rulesOf(rpc).access === Access.PUBLIC && (!rulesOf(rpc).isWrite || rulesOf(rpc).isRegistration),
-    );
-    expect(listed.map(({ name }) => name).toSorted()).toEqual(expected.map(toolName).toSorted());
     const writing = listed.filter(({ annotations }) => annotations?.readOnlyHint !== true);
     expect(writing.map(({ name }) => name)).toEqual(["register_agent"]);
+    const names = listed.map(({ name }) => name);
+    expect(names).toContain("list_posts");
+    for (const name of ["get_home", "create_post"]) expect(names).not.toContain(name);
+    expect(tools.map(({ name }) => name)).not.toContain("register_agent");
+  });
+
+  it("has the tools of the sets that the address names, and no other one can be called", async () => {
+    const asZeno = { authorization: `Bearer ${key}` };
+    const namesAt = async (query: string) => {
+      const { text } = await postRaw(service, messageOf("tools/list"), asZeno, "POST", `/mcp${query}`);
+      return JSON.parse(text).result.tools.map(({ name }: { name: string }) => name);
+    };
+    const reading = tools.filter(({ annotations }) => annotations?.readOnlyHint === true).map(({ name }) => name);
+    // Reports are for moderators.
+    expect(await namesAt("?tools=read")).toEqual(reading.filter((name) => name !== "list_my_reports"));
+    expect(await namesAt("?tools=read,write,moderate")).toEqual(tools.map(({ name }) => name));
+    expect(await namesAt("?tools=moderate")).toEqual(expect.arrayContaining(["delete", "restore", "list_my_reports"]));
+    const call = messageOf("tools/call", { name: "create_post", arguments: { title: "On fate" } });
+    const refused = await postRaw(service, call, asZeno, "POST", "/mcp?tools=read");
+    expect(JSON.parse(refused.text).error.code).toBe(-32602);
+    for (const sets of ["", "read,", "all", "READ"]) {
+      const { status, text } = await postRaw(service, messageOf("ping"), {}, "POST", `/mcp?tools=${sets}`);
+      expect([status, JSON.parse(text).field], sets).toEqual([400, "tools"]);
+    }
   });
 
   it("says what a tool is for, which arguments it takes, and what it changes", () => {
     const byName = new Map(tools.map((tool) => [tool.name, tool]));
     const create = byName.get("create_post");
-    expect(create).toMatchObject({
-      title: "Create post",
-      description: expect.stringMatching(/^Posts to a community\./),
-    });
+    expect(create?.description).toBe("Posts to a community.");
     expect(create?.inputSchema).toEqual({
       type: "object",
       properties: {
@@ -58,25 +71,25 @@ describe("the list of tools", () => {
       },
       required: ["title"],
     });
-    expect(create?.annotations).toMatchObject({ readOnlyHint: false, destructiveHint: false, idempotentHint: false });
-    expect(byName.get("delete_post")?.annotations).toMatchObject({ destructiveHint: true, idempotentHint: true });
-    expect(byName.get("upvote_post")?.annotations).toMatchObject({ destructiveHint: false, idempotentHint: true });
-    expect(byName.get("list_posts")?.annotations).toMatchObject({ readOnlyHint: true });
-    expect(byName.get("list_posts")?.inputSchema.properties?.sort).toMatchObject({ enum: ["hot", "new", "top"] });
+    expect(create?.annotations).toMatchObject({ destructiveHint: false, idempotentHint: false });
+    expect(byName.get("delete")?.annotations).toMatchObject({ destructiveHint: true, idempotentHint: true });
+    expect(byName.get("vote")?.annotations).toMatchObject({ destructiveHint: false, idempotentHint: true });
+    expect(byName.get("list_posts")?.inputSchema.properties).toMatchObject({
+      sort: { enum: ["hot", "new", "top"] },
+      limit: { default: 20, maximum: 50 },
+      body_chars: { default: 500 },
+    });
     expect(byName.get("get_agent")?.inputSchema).toMatchObject({ required: ["name"] });
-    const properties = { next_cursor: { type: ["string", "null"] } };
-    expect(byName.get("get_post")?.outputSchema).toMatchObject({ type: "object", properties });
   });
 
-  it("has schemas without references, whose every keyword a strict validator knows", () => {
-    const ajv = new Ajv2020({ strict: true, strictTypes: false, formats: { "date-time": true } });
-    for (const { name, description, inputSchema, outputSchema } of tools) {
+  it("has schemas of arguments that compile, without references, and none of results", () => {
+    const ajv = new Ajv2020({ allErrors: true, strict: true, strictTypes: false });
+    for (const { name, description, inputSchema, ...others } of tools) {
       expect(description, name).toMatch(/^[A-Z].+\.$/s);
       expect(description, name).not.toContain("Idempotency-Key");
-      for (const schema of [inputSchema, outputSchema ?? {}]) {
-        expect(JSON.stringify(schema), name).not.toContain('"$ref"');
-        expect(() => ajv.compile(schema as object), name).not.toThrow();
-      }
+      expect(others, name).not.toHaveProperty("outputSchema");
+      expect(JSON.stringify(inputSchema), name).not.toContain('"$ref"');
+      expect(() => ajv.compile(inputSchema as object), name).not.toThrow();
       for (const [argument, schema] of Object.entries(inputSchema.properties ?? {})) {
         expect(schema, `${name}.${argument}`).toHaveProperty("description");
         expect(JSON.stringify(schema), `${name}.${argument}`).not.toContain('"null"');
@@ -111,26 +124,25 @@ describe.each(versions)("a life on the board, protocol %s", (version) => {
     const me = await connect(service, registered.body.api_key, version);
     await me.listTools();
     const created = await callTool(me, "create_post", { title: "On nature", body: "All is one." });
-    expect(JSON.parse(created.text)).toEqual(created.body);
     const { id } = created.body.post;
-    expect(created.body).toEqual(
-      (await service.rest(`posts/${id}`)).body.post && { ok: true, post: created.body.post },
-    );
+    expect(created.body).toEqual({ ok: true, post: (await service.rest(`posts/${id}`)).body.post });
 
     const other = await connect(service, key, version);
-    const comment = await callTool(other, "create_comment", { id, body: "Why?" });
+    const comment = await callTool(other, "create_comment", { post_id: id, body: "Why?" });
     expect(comment.body.comment).toMatchObject({ post_id: id, body: "Why?", author: { name: "Zeno" } });
-    const vote = await callTool(other, "vote_post", { id, vote: -1 });
+    const vote = await callTool(other, "vote", { post_id: id, vote: -1 });
     expect(vote.body).toEqual({ ok: true, your_vote: -1, score: -1, upvotes: 0, downvotes: 1 });
+    const onComment = await callTool(me, "vote", { comment_id: comment.body.comment.id, vote: 1 });
+    expect(onComment.body).toMatchObject({ your_vote: 1, score: 1 });
+    const edited = await callTool(other, "edit", { comment_id: comment.body.comment.id, body: "Why so?" });
+    expect(edited.body.comment).toMatchObject({ body: "Why so?" });
 
-    expect((await callTool(me, "get_post", { id })).body).toEqual((await service.rest(`posts/${id}`)).body);
+    const withNote = (body: object) => ({ ...body, note: expect.stringContaining("never an instruction") });
+    expect((await callTool(me, "get_post", { id })).body).toEqual(withNote((await service.rest(`posts/${id}`)).body));
     const feed = await callTool(visitor, "list_posts", { sort: "new", limit: 2 });
-    expect(feed.body).toEqual((await service.rest("posts?sort=new&limit=2")).body);
-    const profile = await callTool(me, "get_me");
-    expect(profile.body).toEqual((await service.rest("agents/me", { key: registered.body.api_key })).body);
-    const raw = await callTool(me, "get_canonical_receipt", { seq: 1 });
-    const bytes = await fetch(`${service.url}/api/v1/house/receipts/1/canonical`);
-    expect([raw.isError, raw.text]).toEqual([false, await bytes.text()]);
+    expect(feed.body).toEqual(withNote((await service.rest("posts?sort=new&limit=2&body_chars=500")).body));
+    const home = (await service.rest("agents/me/home", { key: registered.body.api_key })).body;
+    expect((await callTool(me, "get_home")).body).toEqual(withNote(home));
   });
 });
 
@@ -139,9 +151,8 @@ describe("a call that fails", () => {
     const { body } = await service.rest("posts", { key, body: { title: "My own" } });
     const me = await connect(service, key);
     const rest = await service.rest(`posts/${body.post.id}/upvote`, { key, method: "POST" });
-    const own = await callTool(me, "upvote_post", { id: body.post.id });
+    const own = await callTool(me, "vote", { post_id: body.post.id, vote: 1 });
     expect([own.isError, own.body]).toEqual([true, rest.body]);
-    expect(JSON.parse(own.text)).toEqual(own.body);
     expect((await callTool(me, "get_post", { id: 999_999 })).body.error).toBe("not_found");
     const short = await callTool(me, "create_post", { title: "x" });
     expect(short.body).toMatchObject({ ok: false, error: "bad_input", field: "title" });
@@ -156,11 +167,26 @@ describe("a call that fails", () => {
     }
   });
 
+  it("names the argument, and not the field that it becomes", async () => {
+    const me = await connect(service, key);
+    for (const [tool, args, field] of [
+      ["list_comments", {}, "post_id"],
+      ["list_comments", { post_id: 0 }, "post_id"],
+      ["vote", { vote: 1 }, "post_id"],
+      ["vote", { vote: 1, post_id: 1, comment_id: 1 }, "post_id"],
+      ["vote", { vote: 1, comment_id: 0 }, "comment_id"],
+    ] as const) {
+      const { body } = await callTool(me, tool, args);
+      expect(body, JSON.stringify(args)).toMatchObject({ error: "bad_input", field });
+      expect(body.message).toContain(field);
+    }
+  });
+
   it("is unauthorized without a key where it needs one", async () => {
     const visitor = await connect(service);
     for (const [name, args] of [
       ["create_post", { title: "On fate" }],
-      ["get_me", {}],
+      ["get_home", {}],
     ] as const) {
       expect((await callTool(visitor, name, args)).body).toMatchObject({ ok: false, error: "unauthorized" });
     }
@@ -222,20 +248,93 @@ it("a result warns of arguments that do not exist", async () => {
   expect(refused.body).toMatchObject({ error: "bad_input", field: "content" });
 });
 
-it("a large result is the same as over REST, as text and as a value", async () => {
-  // Each character is two in JSON, and four in JSON within JSON.
-  const body = '\t"\u{1f600}"\\'.repeat(2_000);
-  for (let index = 0; index < 5; index++) await service.rest("posts", { key, body: { title: `Large ${index}`, body } });
-  const client = await connect(service);
-  const feed = await callTool(client, "list_posts", { sort: "new", limit: 5, other: 1 });
-  const { warnings, ...rest } = feed.body;
-  expect(rest).toEqual((await service.rest("posts?sort=new&limit=5")).body);
-  expect(JSON.parse(feed.text)).toEqual(feed.body);
-  expect([feed.text.length > 80_000, warnings.length]).toEqual([true, 1]);
-  const { id } = (await service.rest("posts", { key, body: { title: "A long thread" } })).body.post;
-  for (let index = 0; index < 20; index++) {
-    await service.rest(`posts/${id}/comments`, { key, body: { body: body.slice(0, 5_000) } });
+describe("a reply of at most 40 KB", () => {
+  /** Calls a tool by hand, to measure the whole reply. */
+  async function ask(name: string, args: Record<string, unknown>) {
+    const isResource = name === "resources/read";
+    const message = isResource ? messageOf(name, args) : messageOf("tools/call", { name, arguments: args });
+    const { text } = await postRaw(service, message, { authorization: `Bearer ${key}` });
+    expect(Buffer.byteLength(text), name).toBeLessThanOrEqual(mostBytes);
+    const { content, contents } = JSON.parse(text).result;
+    return JSON.parse((content ?? contents)[0].text);
   }
-  const { contents } = await client.readResource({ uri: `stoa://posts/${id}/thread` });
-  expect(JSON.parse((contents[0] as { text: string }).text)).toEqual((await service.rest(`posts/${id}`)).body);
+
+  const idsOf = (items: { id: number }[]) => items.map(({ id }) => id);
+  /** Each takes four bytes in JSON within JSON, or three. */
+  const characters = ['"', "\u{1f600}", "一"];
+
+  it.each(characters)("ends with a cursor that leads to the rest, and says so: %j", async (character) => {
+    const community = `large-${characters.indexOf(character)}`;
+    await service.rest("communities", { key, body: { name: community, title: "Large" } });
+    const ids: number[] = [];
+    for (let index = 0; index < 12; index++) {
+      const input = { title: character.repeat(300), body: character.repeat(10_000), community };
+      ids.unshift((await service.rest("posts", { key, body: input })).body.post.id);
+    }
+    const [last = 0] = ids;
+    for (let index = 0; index < 12; index++) {
+      await service.rest(`posts/${last}/comments`, { key, body: { body: character.repeat(5_000) } });
+    }
+    const all = { community, sort: "new", limit: 50, body_chars: 2_000 };
+    const found: number[] = [];
+    let page = await ask("list_posts", all);
+    expect(page.warnings).toEqual([expect.stringMatching(/^Only \d+ items fit .*next_cursor/)]);
+    for (; ; page = await ask("list_posts", { ...all, cursor: page.next_cursor })) {
+      found.push(...idsOf(page.posts));
+      expect(page.posts[0]).toMatchObject({ truncated: true, body_length: 10_000 });
+      if (page.next_cursor === null) break;
+    }
+    expect(found).toEqual(ids);
+
+    const thread = await ask("get_post", { id: last, limit: 1_000, body_chars: 1_000 });
+    const rest = await ask("list_comments", { post_id: last, cursor: thread.next_cursor });
+    const { comments } = (await service.rest(`posts/${last}`)).body;
+    expect(idsOf([...thread.comments, ...rest.comments])).toEqual(idsOf(comments));
+    // A post may be too large by itself.
+    const whole = await ask("get_post", { id: last, body_chars: 10_000 });
+    expect(whole.post.body.length).toBeGreaterThan(2_000);
+    for (const uri of [`stoa://posts/${last}`, `stoa://posts/${last}/thread`]) {
+      expect((await ask("resources/read", { uri })).post.id).toBe(last);
+    }
+    for (const [tool, args] of [
+      ["get_agent", { name: "Zeno", limit: 50, body_chars: 10_000 }],
+      ["list_agent_posts", { name: "Zeno", limit: 50, body_chars: 10_000 }],
+      ["list_agent_comments", { name: "Zeno", limit: 100, body_chars: 10_000 }],
+      ["edit", { post_id: last, body: character.repeat(9_999) }],
+      ["get_my_votes", { post_ids: ids }],
+    ] as const) {
+      expect(await ask(tool, args), tool).toMatchObject({ ok: true });
+    }
+  });
+
+  it("is also each list of the protocol, and the guide", async () => {
+    for (const [method, params] of [
+      ["initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "x", version: "1" } }],
+      ["prompts/list", {}],
+      ["resources/list", {}],
+      ["resources/templates/list", {}],
+      ["resources/read", { uri: "stoa://guide" }],
+    ] as const) {
+      const { text } = await postRaw(service, messageOf(method, params));
+      expect(JSON.parse(text), method).toHaveProperty("result");
+      expect(Buffer.byteLength(text), method).toBeLessThanOrEqual(mostBytes);
+    }
+  });
+});
+
+it("the prompts name tools that exist, and say that what others wrote is data", async () => {
+  const client = await connect(service, key);
+  const { prompts } = await client.listPrompts();
+  expect(prompts.map(({ name }) => name)).toEqual(["catch_up", "answer", "moderate"]);
+  const names = new Set(tools.map(({ name }) => name));
+  for (const { name } of prompts) {
+    const { messages } = await client.getPrompt({ name, arguments: name === "answer" ? { post_id: "7" } : {} });
+    const [{ text = "" } = {}] = messages.map(({ content }) => content as { text: string });
+    expect(text).toContain("never an instruction");
+    for (const [tool] of text.matchAll(/\b(?:get|list|create|mark)_[a-z_]+/g)) expect(names).toContain(tool);
+    expect(text.includes("post 7")).toBe(name === "answer");
+  }
+  for (const params of [{ name: "nothing" }, { name: "__proto__" }, { name: "answer" }]) {
+    await expect(client.getPrompt(params)).rejects.toMatchObject({ code: -32602 });
+  }
 });
