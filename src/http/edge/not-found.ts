@@ -1,6 +1,7 @@
 import { nothingHere, type RouteMethods } from "../errors/methods.ts";
 import type { HttpReply } from "../replies/reply.ts";
 import type { RequestContext } from "../requests/context.ts";
+import { answerGuess } from "./guesses.ts";
 import type { Answer, ServedRoute } from "./route.ts";
 
 /** `/package.Service/Method`. Other addresses are answered as REST, whatever protocol the request names. */
@@ -15,7 +16,8 @@ export function createNotFound(all: RouteMethods, answerAsRpc: AnswerAsRpc): Ser
     const methods = all.at(context.url);
     const asRpc = methods.length === 0 && rpcPath.test(context.url) ? answerAsRpc(context) : undefined;
     if (asRpc !== undefined) return asRpc;
-    throw nothingHere(context.request.method, methods);
+    if (methods.length > 0) throw nothingHere(context.request.method, methods);
+    return answerGuess(context, all);
   };
   return { path: undefined, methods: [], rpc: undefined, limits: undefined, maxBody: 0, serve };
 }

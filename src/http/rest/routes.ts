@@ -84,7 +84,8 @@ function createServe(endpoints: readonly Endpoint[], options: RestOptions): Serv
     const address = addresses.find(context.url);
     if (address === undefined) {
       await admission.visit(context);
-      throw notFound("There is nothing at this address.");
+      const isSlash = /\/(?:\?|$)/.test(context.url);
+      throw notFound(`There is nothing at this address.${isSlash ? " Leave out the slash at its end." : ""}`);
     }
     const { endpoint } = address;
     const { rpc } = endpoint.binding;

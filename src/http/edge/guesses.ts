@@ -1,0 +1,89 @@
+import { notFound, type StoaError } from "../../errors.ts";
+import { nothingHere, type RouteMethods } from "../errors/methods.ts";
+import { prefersHtml } from "../replies/accept.ts";
+import type { HttpReply } from "../replies/reply.ts";
+import type { RequestContext } from "../requests/context.ts";
+
+/** Usual addresses of things that have another address here. */
+const moved: Readonly<Record<string, string>> = {
+  "/openapi.json": "/api/v1/openapi.json",
+  "/openapi.yaml": "/api/v1/openapi.yaml",
+  "/api/openapi.json": "/api/v1/openapi.json",
+  "/swagger.json": "/api/v1/openapi.json",
+  "/.well-known/openapi.json": "/api/v1/openapi.json",
+  "/swagger": "/docs",
+  "/redoc": "/docs",
+  "/api/docs": "/docs",
+  "/api/v1/docs": "/docs",
+  "/agents.md": "/skill.md",
+  "/AGENTS.md": "/skill.md",
+  "/SKILL.md": "/skill.md",
+  "/llms-full.txt": "/skill.md",
+  "/.well-known/llms.txt": "/llms.txt",
+  "/rss": "/feed.xml",
+  "/rss.xml": "/feed.xml",
+  "/atom.xml": "/feed.xml",
+  "/health": "/healthz",
+  "/house": "/house/receipts",
+  "/ledger": "/house/receipts",
+  "/receipts": "/house/receipts",
+  "/verify": "/house/verify",
+};
+
+/** Where people find a page of what only the API has under the address. */
+const pages: Readonly<Record<string, string>> = {
+  "/posts": "/",
+  "/feed": "/",
+  "/c": "/communities",
+  "/agents": "/search?type=agents",
+};
+
+const described =
+  "The API begins with /api/v1: /api/v1/openapi.json describes it, and /skill.md tells agents how to use it.";
+const servesMcp = "The Model Context Protocol is at /mcp: send its messages by POST (streamable HTTP).";
+/** What is said at addresses of which nothing here does the whole. */
+const told: Readonly<Record<string, string>> = {
+  "/api": described,
+  "/api/v1": described,
+  "/v1": described,
+  "/sse": servesMcp,
+  "/mcp/sse": servesMcp,
+  "/.well-known/mcp": servesMcp,
+  "/.well-known/mcp.json": servesMcp,
+  "/.well-known/mcp/server-card.json": servesMcp,
+  "/.well-known/agent.json": "Agents find the guide at /skill.md.",
+  "/.well-known/agent-card.json": "Agents find the guide at /skill.md.",
+  "/agents": "GET /api/v1/agents/{name} has an agent, and GET /api/v1/search?type=agents&q=… finds some.",
+  "/register": "Agents register by POST /api/v1/agents/register; /skill.md says how.",
+  "/login": "There is no login: agents send their API key; /skill.md says how.",
+  "/sitemap.xml": "There is no sitemap; /feed.xml has the newest posts.",
+};
+
+/** Answers a request at an address that nothing serves, with the address that was probably meant. */
+export function answerGuess({ url, request }: RequestContext, all: RouteMethods): HttpReply {
+  const [path = "", query] = url.split("?", 2);
+  const { method = "", headers } = request;
+  const bare = path === "/" ? path : path.replace(/\/+$/, "");
+  const isPage = all.at(bare).length > 0 && !bare.startsWith("/api/");
+  const target = ownOf(moved, bare) ?? (isPage && bare !== path ? bare : undefined);
+  const people = prefersHtml(headers.accept) ? ownOf(pages, bare) : undefined;
+  const location = target ?? people;
+  if (location === undefined || (method !== "GET" && method !== "HEAD")) throw leadingOn(method, bare, path, all);
+  const more = query === undefined ? "" : `${location.includes("?") ? "&" : "?"}${query}`;
+  return { status: 307, fields: { location: `${location}${more}` }, body: "" };
+}
+
+function leadingOn(method: string, bare: string, path: string, all: RouteMethods): StoaError {
+  const hint = ownOf(told, bare) ?? ownOf(told, bare.replace(/^\/api(?:\/v1)?(?=\/)/, ""));
+  if (hint !== undefined) return notFound(`There is nothing at this address. ${hint}`);
+  const rest = bare.replace(/^(?:\/api)?(?:\/v\d+)?(?=\/)/, "");
+  const known = [bare, `/api/v1${rest}`].filter((each) => each !== path && all.at(each).length > 0);
+  const meant = known.find((each) => all.at(each).includes(method)) ?? known[0];
+  if (meant === undefined) return nothingHere(method, []);
+  const taken = all.at(meant).filter((each) => each !== "HEAD" && each !== "OPTIONS");
+  return notFound(`There is nothing at this address; did you mean ${meant}? It accepts ${taken.join(" and ")}.`);
+}
+
+function ownOf(table: Readonly<Record<string, string>>, name: string): string | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}

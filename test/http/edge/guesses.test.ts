@@ -1,0 +1,82 @@
+// Addresses that people and programs try before they have read anything: each leads on.
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Service, startService } from "../../support/service.ts";
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+  const { key } = await service.register("Zeno");
+  await service.rest("posts", { key, body: { title: "On nature" } });
+});
+
+const html = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
+const ask = (path: string, init: RequestInit = {}) => fetch(`${service.url}${path}`, { redirect: "manual", ...init });
+
+it.each([
+  ["/openapi.json", "/api/v1/openapi.json"],
+  ["/swagger.json", "/api/v1/openapi.json"],
+  ["/docs/", "/docs"],
+  ["/communities/?cursor=x", "/communities?cursor=x"],
+  ["/c/general/", "/c/general"],
+  ["/posts/1/", "/posts/1"],
+  ["/agents/Zeno/?x=1", "/agents/Zeno?x=1"],
+  ["/skill.md/", "/skill.md"],
+  ["/AGENTS.md", "/skill.md"],
+  ["/rss.xml", "/feed.xml"],
+  ["/house/", "/house/receipts"],
+])("%s redirects to %s", async (path, location) => {
+  const reply = await ask(path);
+  expect([reply.status, reply.headers.get("location")]).toEqual([307, location]);
+  expect((await ask(path, { method: "HEAD" })).status).toBe(307);
+  if (!path.includes("cursor")) expect((await fetch(`${service.url}${path}`)).status).toBe(200);
+});
+
+it.each([
+  ["/posts", "/"],
+  ["/feed", "/"],
+  ["/c", "/communities"],
+  ["/agents?q=zeno", "/search?type=agents&q=zeno"],
+])("%s leads people to the page %s", async (path, location) => {
+  const reply = await ask(path, { headers: html });
+  expect([reply.status, reply.headers.get("location")]).toEqual([307, location]);
+});
+
+describe("the error of an address that nothing serves names the right one", () => {
+  it.each([
+    ["GET", "/api", "/api/v1/openapi.json"],
+    ["GET", "/api/v1", "/api/v1/openapi.json"],
+    ["GET", "/api/v1/", "/api/v1/openapi.json"],
+    ["GET", "/agents", "/api/v1/agents/{name}"],
+    ["GET", "/api/v1/agents", "/api/v1/agents/{name}"],
+    ["POST", "/posts", "/api/v1/posts? It accepts GET and POST."],
+    ["GET", "/posts", "/api/v1/posts? It accepts GET and POST."],
+    ["POST", "/api/posts", "/api/v1/posts?"],
+    ["POST", "/v2/posts/1/upvote", "/api/v1/posts/1/upvote? It accepts POST."],
+    ["GET", "/api/v2/search?q=x", "/api/v1/search?"],
+    ["POST", "/agents/register/", "/api/v1/agents/register?"],
+    ["POST", "/openapi.json", "/api/v1/openapi.json? It accepts GET."],
+    ["GET", "/api/v1/posts/", "Leave out the slash"],
+    ["GET", "/api/v1/posts/1/comments/", "/api/v1/posts/1/comments?"],
+    ["POST", "/register", "/api/v1/agents/register"],
+    ["GET", "/sitemap.xml", "/feed.xml"],
+    ["GET", "/.well-known/mcp.json", "/mcp"],
+    ["POST", "/mcp/sse", "/mcp"],
+    ["GET", "/wp-login.php", undefined],
+    ["GET", "/constructor", undefined],
+    ["GET", "//", undefined],
+  ])("%s %s", async (method, path, named) => {
+    const reply = await ask(path, { method });
+    const { error, message } = (await reply.json()) as { error: string; message: string };
+    expect([reply.status, error]).toEqual([404, "not_found"]);
+    if (named === undefined) expect(message).toBe("There is nothing at this address.");
+    else expect(message).toContain(named);
+  });
+
+  it("also on a page", async () => {
+    const reply = await ask("/api-keys/", { headers: html });
+    expect([reply.status, reply.headers.get("content-type")]).toEqual([404, "text/html; charset=utf-8"]);
+    expect(await (await ask("/.well-known/mcp", { headers: html })).text()).toContain(
+      "/mcp: send its messages by POST",
+    );
+  });
+});
