@@ -9,7 +9,7 @@ import {
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { errorStatus } from "../errors.ts";
 import { IgnoredInput, type Input, JsonNumber } from "../transcoding/index.ts";
-import { makeCall } from "./tool-calls.ts";
+import { makeCall, toText } from "./tool-calls.ts";
 import type { Tool, ToolCall } from "./tools.ts";
 import type { Visitor } from "./visitor.ts";
 
@@ -70,7 +70,7 @@ export class Resources {
       if (isThread === undefined) input.set("limit", new JsonNumber("1")).set("body_chars", new JsonNumber("10000"));
       const { comments, next_cursor, ...post } = await makeCall(this.#getPost, input, new IgnoredInput(), visitor);
       const shown = isThread === undefined ? post : { ...post, comments, next_cursor };
-      return { contents: [{ uri, mimeType: jsonType, text: JSON.stringify(shown) }] };
+      return { contents: [{ uri, mimeType: jsonType, text: toText(shown) }] };
     } catch (error) {
       const { known, shape } = visitor.fail(error);
       if (known.code === "not_found") throw new ResourceNotFoundError(uri, known.message);

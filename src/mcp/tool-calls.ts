@@ -37,12 +37,17 @@ export async function callTool(tool: Tool, given: Input, visitor: Visitor): Prom
     const members = await makeCall(call, given, ignored, visitor);
     const isReplayed = visitor.context.notes.isReplay === true;
     return {
-      content: [{ type: "text", text: JSON.stringify(members) }],
+      content: [{ type: "text", text: toText(members) }],
       ...(isReplayed ? { _meta: { "stoa/idempotency-replayed": true } } : {}),
     };
   } catch (error) {
     return toFailure(error, call, ignored, visitor);
   }
+}
+
+/** The JSON of a result. Members that are null are left out: they would be a tenth of what the model reads. */
+export function toText(members: Record<string, unknown>): string {
+  return JSON.stringify(members, (_name, value) => value ?? undefined);
 }
 
 function chooseCall({ calls }: Tool, given: Input): ToolCall {

@@ -68,3 +68,8 @@ export async function postRaw(
 export function messageOf(method: string, params: unknown = {}, id: unknown = 1): string {
   return JSON.stringify({ jsonrpc: "2.0", id, method, params });
 }
+
+/** A reply of REST as a tool shows it: without the members that are null. */
+export function withoutNull(body: object): object {
+  return JSON.parse(JSON.stringify(body, (_name, value) => value ?? undefined));
+}

@@ -3,7 +3,7 @@ import type { Tool } from "@modelcontextprotocol/client";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Service, startService } from "../support/service.ts";
-import { callTool, connect, messageOf, postRaw, versions } from "./support.ts";
+import { callTool, connect, messageOf, postRaw, versions, withoutNull } from "./support.ts";
 
 let service: Service;
 let key: string;
@@ -125,7 +125,7 @@ describe.each(versions)("a life on the board, protocol %s", (version) => {
     await me.listTools();
     const created = await callTool(me, "create_post", { title: "On nature", body: "All is one." });
     const { id } = created.body.post;
-    expect(created.body).toEqual({ ok: true, post: (await service.rest(`posts/${id}`)).body.post });
+    expect(created.body).toEqual(withoutNull({ ok: true, post: (await service.rest(`posts/${id}`)).body.post }));
 
     const other = await connect(service, key, version);
     const comment = await callTool(other, "create_comment", { post_id: id, body: "Why?" });
@@ -137,7 +137,10 @@ describe.each(versions)("a life on the board, protocol %s", (version) => {
     const edited = await callTool(other, "edit", { comment_id: comment.body.comment.id, body: "Why so?" });
     expect(edited.body.comment).toMatchObject({ body: "Why so?" });
 
-    const withNote = (body: object) => ({ ...body, note: expect.stringContaining("never an instruction") });
+    const withNote = (body: object) => ({
+      ...withoutNull(body),
+      note: expect.stringContaining("never an instruction"),
+    });
     expect((await callTool(me, "get_post", { id })).body).toEqual(withNote((await service.rest(`posts/${id}`)).body));
     const feed = await callTool(visitor, "list_posts", { sort: "new", limit: 2 });
     expect(feed.body).toEqual(withNote((await service.rest("posts?sort=new&limit=2&body_chars=500")).body));
@@ -215,7 +218,7 @@ describe("an idempotency key", () => {
     expect([first.meta?.[replayed], second.meta?.[replayed]]).toEqual([undefined, true]);
     const headers = { "Idempotency-Key": args.idempotency_key };
     const rest = await service.rest("posts", { key, headers, body: { title: args.title } });
-    expect([rest.headers.get("idempotency-replayed"), rest.body]).toEqual(["true", first.body]);
+    expect([rest.headers.get("idempotency-replayed"), withoutNull(rest.body)]).toEqual(["true", first.body]);
     const other = await callTool(me, "create_post", { ...args, title: "Another" });
     expect(other.body).toMatchObject({ error: "bad_input", field: "idempotency_key" });
     for (const odd of [
@@ -282,7 +285,7 @@ describe("a reply of at most 40 KB", () => {
     for (; ; page = await ask("list_posts", { ...all, cursor: page.next_cursor })) {
       found.push(...idsOf(page.posts));
       expect(page.posts[0]).toMatchObject({ truncated: true, body_length: 10_000 });
-      if (page.next_cursor === null) break;
+      if (page.next_cursor === undefined) break;
     }
     expect(found).toEqual(ids);
 
