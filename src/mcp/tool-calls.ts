@@ -112,7 +112,7 @@ function toInput({ rpc, fields }: ToolCall, given: Input, ignored: IgnoredInput)
     if (argument === idempotencyArgument && rulesOf(rpc).isIdempotentByKey) continue;
     const field = fields.get(argument) ?? argument;
     // The argument `post_id` may be given by the name of its field, `id`, but not twice.
-    if (input.has(field)) ignored.unknown(argument, noun, []);
+    if (input.has(field)) ignored.unknown(field, noun, []);
     if (!input.has(field) || argument !== field) input.set(field, value);
   }
   addUnknownMembers(ignored, rpc.input, input, noun);
@@ -129,7 +129,7 @@ function partOf({ defaults }: ToolCall, input: Input): Part {
   return { limit: numberOf("limit"), bodyChars: numberOf("body_chars") };
 }
 
-/** An input with a part of the reply, unless it asks for this part itself. */
+/** An input that asks for a part of the reply. */
 function withPart(input: Input, { limit, bodyChars }: Part): Input {
   const filled: Input = new Map(input);
   for (const [name, value] of [
@@ -137,8 +137,8 @@ function withPart(input: Input, { limit, bodyChars }: Part): Input {
     ["body_chars", bodyChars],
   ] as const) {
     const given = input.get(name) ?? undefined;
-    const isAsked = given !== undefined && !(given instanceof JsonNumber && Number(given.text) !== value);
-    if (value !== undefined && !isAsked) filled.set(name, new UrlText([String(value)]));
+    const isNumber = given === undefined || given instanceof JsonNumber;
+    if (value !== undefined && isNumber) filled.set(name, new UrlText([String(value)]));
   }
   return filled;
 }

@@ -24,7 +24,7 @@ export interface ToolCall {
   fields: ReadonlyMap<string, string>;
   /** The values of `limit` and `body_chars` if they are not given. */
   defaults: ReadonlyMap<string, number>;
-  /** Cuts the bodies in a response, if the call takes no `body_chars`. */
+  /** Cuts the bodies in the response of a write. */
   cut: ((message: Message, chars: number) => void) | undefined;
   /** Says which members of the result are words of agents. */
   note: string | undefined;
@@ -76,17 +76,17 @@ function toolName(rpc: DescMethod): string {
 
 function toCall(binding: Binding, call: UnaryCall): ToolCall {
   const { rpc } = binding;
+  const { isWrite } = rulesOf(rpc);
   const response = responseOf(binding);
-  const fields = argumentsOf(rpc);
   return {
     rpc,
     binding,
     call,
     response,
-    fields,
+    fields: argumentsOf(rpc),
     defaults: defaultsOf(rpc),
-    cut: [...fields.values()].includes("body_chars") ? undefined : createBodyCut(rpc.output),
-    note: rulesOf(rpc).isWrite ? undefined : noteOf(response.desc),
+    cut: isWrite ? createBodyCut(rpc.output) : undefined,
+    note: isWrite ? undefined : noteOf(response.desc),
   };
 }
 

@@ -247,6 +247,20 @@ it("a result warns of arguments that do not exist", async () => {
   const me = await connect(service, key);
   const { body } = await callTool(me, "create_post", { title: "On fate", content: "x" });
   expect(body.warnings).toEqual(['"content" is not an argument of this tool; did you mean "body"?']);
+  const { id } = body.post;
+  for (const args of [
+    { post_id: id, id: 999_999 },
+    { id: 999_999, post_id: id },
+  ]) {
+    const { body: both } = await callTool(me, "create_comment", { ...args, body: "Why?" });
+    expect(both).toMatchObject({ comment: { post_id: id }, warnings: ['"id" is not an argument of this tool.'] });
+  }
+  const misnamed = await callTool(me, "create_comment", { post_id: id, text: "Why?" });
+  expect(misnamed.body).toMatchObject({
+    error: "bad_input",
+    field: "body",
+    message: expect.stringContaining('"text"'),
+  });
   const refused = await callTool(me, "register_agent", { name: "Cleanthes", content: "x" });
   expect(refused.body).toMatchObject({ error: "bad_input", field: "content" });
 });
