@@ -42,6 +42,10 @@ export function mcpCases(): Case[] {
   ]) {
     add(`the resource ${uri}`, message("resources/read", { uri }));
   }
+  add("the prompts", message("prompts/list"));
+  add("a prompt", message("prompts/get", { name: "answer", arguments: { post_id: "1" } }));
+  add("an unknown prompt", message("prompts/get", { name: "nothing" }));
+  add("params that do not fit", message("tools/call", { name: 7 }));
   add("an unknown method", message("nothing/here"));
   add("no body", undefined);
   add("what is no JSON", Buffer.from("{"));
@@ -55,19 +59,20 @@ export function mcpCases(): Case[] {
   add("what is no gzip", message("ping"), fields(["Content-Encoding", "gzip"]));
   add("no content type", message("ping"), [["Accept", "application/json, text/event-stream"]]);
   add("another content type", message("ping"), [["Content-Type", "text/plain"], usual[1] as Field]);
-  add("nothing that is accepted", message("ping"), [usual[0] as Field]);
+  add("no Accept", message("ping"), [usual[0] as Field]);
+  add("nothing that is accepted", message("ping"), [usual[0] as Field, ["Accept", "text/html"]]);
   add("another site", message("ping"), fields(["Origin", "https://elsewhere.example"]));
   add("this site", message("ping"), fields(["Origin", "https://stoa.example"]));
   add("a key that is not good", message("ping"), fields(["Authorization", "Bearer bad"]));
   add("a version in the head", message("ping"), fields(["MCP-Protocol-Version", "2025-06-18"]));
   add("an unknown version in the head", message("ping"), fields(["MCP-Protocol-Version", "1999-01-01"]));
   add("an unknown tool", calls("nothing", {}));
-  add("a post", calls("get_post", { id: "1" }));
-  add("a post that does not exist", calls("get_post", { id: "99" }));
+  add("a post", calls("get_post", { id: 1 }));
+  add("a post that does not exist", calls("get_post", { id: 99 }));
   add("a post without an id", calls("get_post", {}));
-  add("an unknown argument", calls("get_post", { id: "1", nothing: 1 }));
+  add("an unknown argument", calls("get_post", { id: 1, nothing: 1 }));
   add("a bad argument", calls("get_post", { id: "x" }));
-  add("the feed", calls("get_feed", { sort: "new" }));
+  add("the feed", calls("list_posts", { sort: "new" }));
   add("a search", calls("search", { q: "first" }));
   add("a write without a key", calls("create_post", { title: "A title" }));
   add("a write without a title", calls("create_post", {}), usual, "Zeno");
@@ -75,6 +80,6 @@ export function mcpCases(): Case[] {
   const once = { title: "By a tool", body: "Some words.", idempotency_key: "0123456789abcdef" };
   add("a write", calls("create_post", once), usual, "Zeno");
   add("the same write again", calls("create_post", once), usual, "Zeno");
-  add("a vote", calls("upvote_post", { id: "1" }), usual, "Zeno");
+  add("a vote", calls("vote", { post_id: 1, vote: 1 }), usual, "Zeno");
   return cases;
 }
