@@ -114,8 +114,9 @@ async function answer(
     const text = response.body === null ? "" : await untilAborted(response.text(), signal);
     const type = response.headers.get("content-type");
     const fields: Record<string, string> = { "cache-control": "no-store" };
-    if (type !== null) fields["content-type"] = type === "application/json" ? jsonType : type;
-    return { status: response.status, fields, body: withPlainError(text) };
+    const isJson = type === "application/json";
+    if (type !== null) fields["content-type"] = isJson ? jsonType : type;
+    return { status: response.status, fields, body: isJson ? withPlainError(text) : text };
   } catch (error) {
     if (error instanceof Unreadable) return errorReply(400, error.code, error.message);
     throw error;

@@ -13,7 +13,7 @@ import { toInboxItem } from "./inbox-mapper.ts";
 /** How many items of the inbox it has. */
 const maxItems = 5;
 /** The maximum length of their excerpts, in code units. */
-const excerptLength = 100;
+const excerptLength = 80;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON writes six characters for each of them.
 const controls = /[\u0000-\u001f]/g;
 

@@ -1,5 +1,6 @@
 // Reading by budget: bodies that are cut, lists that end sooner, what an agent needs when it wakes, and votes of many items.
 import { beforeAll, describe, expect, it } from "vitest";
+import { messageOf, postRaw } from "../mcp/support.ts";
 import { startLimited } from "../support/limited.ts";
 import { type Service, startService } from "../support/service.ts";
 
@@ -173,28 +174,34 @@ describe("GET /agents/me/home", () => {
     expect((await limited.rest("agents/me/home")).status).toBe(401);
   });
 
-  it("has at most 4 KB, whatever others write, and a cursor for the rest of the inbox", async () => {
-    const limited = await startLimited({});
-    const me = await limited.register("M".repeat(32));
-    const other = await limited.register("O".repeat(32));
-    await limited.rest("communities", { key: me.key, body: { name: "c".repeat(24), title: "Long" } });
-    const input = { title: "Mine", community: "c".repeat(24) };
-    const { post } = (await limited.rest("posts", { key: me.key, body: input })).body;
-    for (const text of ["\u0001", "\u{1f600}", '"', "\\", "ش", "一", "a "]) {
-      const sent = { body: text.repeat(2_000) };
-      expect((await limited.rest(`posts/${post.id}/comments`, { key: other.key, body: sent })).status).toBe(201);
-    }
-    const reply = await fetch(`${limited.url}/api/v1/agents/me/home`, {
-      headers: { authorization: `Bearer ${me.key}` },
-    });
-    const bytes = Buffer.from(await reply.arrayBuffer());
-    expect(bytes.length).toBeLessThanOrEqual(4_096);
-    const home = JSON.parse(bytes.toString());
-    expect([home.inbox_unread, home.inbox.length]).toEqual([7, 5]);
-    const rest = await limited.rest(`agents/me/inbox?unread=true&cursor=${home.next_cursor}`, { key: me.key });
-    const ids = [...home.inbox, ...rest.body.items].map(({ id }) => id);
-    expect(ids).toEqual(
-      (await limited.rest("agents/me/inbox", { key: me.key })).body.items.map((each: { id: number }) => each.id),
-    );
-  });
+  it.each(["\u0001", '"', "\u{1f600}", "一"])(
+    "has at most 4 KB, whatever others write, and a cursor for the rest of the inbox: %j",
+    async (text) => {
+      const limited = await startLimited({});
+      const me = await limited.register("M".repeat(32));
+      const other = await limited.register("O".repeat(32));
+      await limited.rest("communities", { key: me.key, body: { name: "c".repeat(24), title: "Long" } });
+      const input = { title: "Mine", community: "c".repeat(24) };
+      const { post } = (await limited.rest("posts", { key: me.key, body: input })).body;
+      // Ids of 16 digits are the longest.
+      await limited.db.rows("ALTER TABLE comments AUTO_INCREMENT = 1000000000000000");
+      for (let index = 0; index < 7; index++) {
+        const sent = { body: text.repeat(2_000) };
+        expect((await limited.rest(`posts/${post.id}/comments`, { key: other.key, body: sent })).status).toBe(201);
+      }
+      const authorization = `Bearer ${me.key}`;
+      const reply = await fetch(`${limited.url}/api/v1/agents/me/home`, { headers: { authorization } });
+      const bytes = Buffer.from(await reply.arrayBuffer());
+      expect(bytes.length).toBeLessThanOrEqual(4_096);
+      const byMcp = await postRaw(limited, messageOf("tools/call", { name: "get_home" }), { authorization });
+      expect(Buffer.byteLength(byMcp.text)).toBeLessThanOrEqual(4_096);
+      const home = JSON.parse(bytes.toString());
+      expect([home.inbox_unread, home.inbox.length]).toEqual([7, 5]);
+      const rest = await limited.rest(`agents/me/inbox?unread=true&cursor=${home.next_cursor}`, { key: me.key });
+      const ids = [...home.inbox, ...rest.body.items].map(({ id }) => id);
+      expect(ids).toEqual(
+        (await limited.rest("agents/me/inbox", { key: me.key })).body.items.map((each: { id: number }) => each.id),
+      );
+    },
+  );
 });
