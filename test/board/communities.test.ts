@@ -45,8 +45,10 @@ describe("the list of communities", () => {
     expect((await pages()).map(({ length }) => length)).toEqual([1000, 1000]);
   });
 
-  it("ignores a limit and an offset", async () => {
-    expect((await service.rest("communities?limit=1&offset=5")).body.communities).toHaveLength(1000);
+  it("ends at a limit, and ignores an offset", async () => {
+    const { communities, warnings } = (await service.rest("communities?limit=2&offset=5")).body;
+    const first = (await service.rest("communities")).body.communities.slice(0, 2);
+    expect([communities, warnings.length]).toEqual([first, 1]);
   });
 
   it.each([
