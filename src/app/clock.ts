@@ -1,5 +1,6 @@
 import { ClockGuard } from "../ledger/clock/clock-guard.ts";
 import { clocksOf, TrustedClock } from "../ledger/clock/trusted-clock.ts";
+import type { GaugeSource } from "../metrics/metrics.ts";
 import type { Database } from "../store/database/database.ts";
 import type { Startup } from "./startup.ts";
 
@@ -10,6 +11,7 @@ export interface ServiceTimes {
   even: () => number;
   /** For what expires: 0 while the clock is in doubt. */
   expiryNow: () => number;
+  gauges: GaugeSource[];
 }
 
 /**
@@ -26,9 +28,15 @@ export async function startClock(
   const guard = new ClockGuard({ db, clock, log, databaseNow: databaseNow ?? clocks?.wall ?? now });
   sealChecks.add((signal, isApproved) => guard.check(signal, isApproved));
   warnings.add("clock", () => guard.doubt);
+  warnings.add("clock_difference", () => guard.difference);
   // This comes before anything is sealed, swept or served.
   await guard.check(new AbortController().signal);
   const watch = guard.watch();
   shutdown.push(() => watch.stop(), "the clock watch");
-  return { now: clock.now, even: clock.steadyNow, expiryNow: guard.expiryNow };
+  const difference: GaugeSource = {
+    name: "stoa_clock_difference_seconds",
+    help: "By how much the clock of this machine is ahead of the database's, or behind if negative.",
+    read: () => guard.aheadMs / 1000,
+  };
+  return { now: clock.now, even: clock.steadyNow, expiryNow: guard.expiryNow, gauges: [difference] };
 }

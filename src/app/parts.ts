@@ -27,6 +27,10 @@ export async function openParts(startup: Startup): Promise<Parts> {
   const ledger = await openLedger(startup, database, times.now);
   const lastFsck = await watchDatabase(startup, database, ledger);
   startBackgroundWork(startup, { board, ledger, now: times.now });
-  const gauges = [...gaugesOf(ledger, database.db, startup.warnings, database.space), ...lastFsck.gauges];
+  const gauges = [
+    ...gaugesOf(ledger, database.db, startup.warnings, database.space),
+    ...times.gauges,
+    ...lastFsck.gauges,
+  ];
   return { database, times, board, ledger, gauges };
 }

@@ -155,7 +155,8 @@ export async function rotateKey(
     agentId: caller.id,
     from: hashApiKey(caller.apiKey),
     to: hashApiKey(apiKey),
-    fromExpiresAt: oldKeyExpiresAt,
+    // What ends at once ends by the row, whatever a clock says.
+    fromExpiresAt: graceMs === 0 ? 0 : oldKeyExpiresAt,
     keyReply: replyId,
   });
   return changed ? { apiKey, oldKeyExpiresAt } : undefined;

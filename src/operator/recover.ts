@@ -40,9 +40,10 @@ export const recover: OperatorCommand = {
       const { config, note: warn, signal } = context;
       await checkMigrated(db, signal);
       const sealChecks = new SealChecks();
-      const clock = new ClockGuard({ db, clock: new TrustedClock(), log: { info: () => {}, error: () => {} } });
-      sealChecks.add((signal) => clock.check(signal, true));
-      const recovery = new LedgerRecovery({ db, folder: headFolder(config), now: Date.now, sealChecks, warn });
+      const clock = new TrustedClock();
+      const guard = new ClockGuard({ db, clock, log: { info: () => {}, error: () => {} } });
+      sealChecks.add((signal) => guard.check(signal, true));
+      const recovery = new LedgerRecovery({ db, folder: headFolder(config), now: clock.now, sealChecks, warn });
       if (abandoned === undefined || note === undefined) return report(await recovery.inspect(signal), context);
       const { seq, hash } = await recovery.seal(signal, { abandoned, note });
       context.out(`sealed receipt ${seq}, a recovery that abandons receipt ${abandoned.seq}: hash ${hash}`);

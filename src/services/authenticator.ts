@@ -54,7 +54,7 @@ export class Authenticator {
   /** To be called for a write. @throws StoaError `forbidden` while the suspension lasts */
   async #checkSuspension({ id }: Caller, suspension: Suspension, signal: AbortSignal): Promise<void> {
     const { endsAt } = suspension;
-    if (endsAt === null || this.#board.now() < endsAt) throw suspended(suspension);
+    if (endsAt === null || this.#board.expiryNow() < endsAt) throw suspended(suspension);
     await this.#board.write(signal, (unit) => endExpiredSuspension(unit, id));
   }
 

@@ -12,6 +12,8 @@ const maxMissedDays = 3;
 /** How often the clocks are compared while they agree, in milliseconds of the steady clock. */
 const lookMs = 60_000;
 const tickMs = 1_000;
+/** How far the clocks of a machine and of the database may differ without a warning, in milliseconds. */
+const unnoticedMs = 2_000;
 
 const approvalHelp = "waits for an operator: npm run stoa -- seal --catch-up";
 
@@ -27,16 +29,21 @@ export interface ClockGuardOptions {
 }
 
 /**
- * Compares the service's clock with the database's, with the newest receipt's time and with the steady clock. While
- * they disagree, the clock is in doubt: nothing is sealed, and nothing expires. The doubt ends by itself when they
- * agree.
+ * Compares the clock of the service's machine with the database's, which is the time of the service, and both with the
+ * newest receipt's time and with the steady clock. While they disagree, the clock is in doubt: nothing is sealed, and
+ * nothing expires. The doubt ends by itself when they agree.
  */
 export class ClockGuard {
   readonly #options: ClockGuardOptions;
+  #jump: string | undefined;
   /** The disagreements that the last comparison found, except for a jump. */
   #found: string | undefined;
   #logged: string | undefined;
   #lookedAt = Number.NEGATIVE_INFINITY;
+  /** By how much the machine's clock was ahead of the database's at the last comparison, in milliseconds. */
+  #aheadMs = 0;
+  /** The same for the wall clock and the time of the service. */
+  #wallLead = 0;
 
   constructor(options: ClockGuardOptions) {
     this.#options = options;
@@ -44,7 +51,19 @@ export class ClockGuard {
 
   /** Why the clock is in doubt, by the last comparison; undefined if it is not. */
   get doubt(): string | undefined {
-    return joined([describeJump(this.#options.clock.jumpMs), this.#found]);
+    return joined([this.#jump, this.#found]);
+  }
+
+  /** By how much the machine's clock was ahead of the database's at the last comparison, in milliseconds; negative if behind. */
+  get aheadMs(): number {
+    return this.#aheadMs;
+  }
+
+  /** Says that the clocks of the machine and of the database differ although there is no doubt; undefined if they do not. */
+  get difference(): string | undefined {
+    const ms = Math.abs(this.#aheadMs);
+    if (ms <= unnoticedMs || ms > toleranceMs) return undefined;
+    return `${describeAhead(this.#aheadMs)}. Stoa goes by the database's; set both by NTP.`;
   }
 
   /**
@@ -54,7 +73,7 @@ export class ClockGuard {
   readonly expiryNow = (): number => (this.#found === undefined ? this.#options.clock.now() : 0);
 
   /**
-   * Compares the clocks now; a `SealCheck`.
+   * Compares the clocks now, and corrects the time of the service; a `SealCheck`.
    * @param isApproved whether an operator approved sealing: then missed days and the newest receipt's time are no
    * reason
    * @returns why nothing may be sealed
@@ -63,28 +82,33 @@ export class ClockGuard {
     const { db, clock, databaseNow } = this.#options;
     this.#lookedAt = clock.steadyNow();
     const reader = db.priority.reader(signal);
-    const before = clock.wallMs;
+    const [before, wallBefore] = [clock.steadyMs, clock.wallMs];
     const known = await readKnownTimes(reader, dateOf(clock.now()));
-    const differs = describeDifference(before, clock.wallMs, databaseNow?.() ?? known.databaseNow);
+    const databaseMs = databaseNow?.() ?? known.databaseNow;
+    this.#aheadMs = aheadOf(wallBefore, clock.wallMs, databaseMs);
+    const differs = describeDifference(this.#aheadMs);
+    const reading = { before, after: clock.steadyMs, databaseMs, agrees: differs === undefined };
+    this.#jump = describeJump(clock.follow(reading));
+    this.#wallLead = clock.wallMs - clock.now();
     const needsApproval = joined([describeHead(known, clock.now()), await describeMissed(known, clock.now(), reader)]);
-    const jump = describeJump(clock.jumpMs);
     this.#found = joined([differs, needsApproval]);
     // A clock that was in doubt before the jump starts afresh: the jump may have set it right.
     if (this.#found === undefined) clock.trust();
-    else if (jump === undefined) clock.distrust();
-    this.#log(joined([jump, this.#found]));
-    return joined(isApproved ? [jump, differs] : [jump, differs, needsApproval]);
+    else if (this.#jump === undefined) clock.distrust();
+    this.#log(this.doubt);
+    return joined(isApproved ? [this.#jump, differs] : [this.#jump, differs, needsApproval]);
   }
 
   /**
-   * Compares the clocks every minute. While they disagree it does so every second, so that a corrected clock is soon
-   * noticed.
+   * Compares the clocks every minute, and soon after the wall clock was set or the machine has slept. While the clocks
+   * disagree it does so every second, so that a corrected clock is soon noticed.
    */
   watch(): Ticker {
     const { clock, log } = this.#options;
     const look = async (signal: AbortSignal) => {
       const isDue = clock.steadyNow() - this.#lookedAt >= lookMs;
-      if (isDue || this.#logged !== undefined || this.doubt !== undefined) await this.check(signal);
+      const isSet = Math.abs(clock.wallMs - clock.now() - this.#wallLead) > unnoticedMs;
+      if (isDue || isSet || this.#logged !== undefined || this.doubt !== undefined) await this.check(signal);
     };
     return new Ticker(tickMs, look, (err) => log.error({ err }, "the clocks could not be compared"));
   }
@@ -109,12 +133,17 @@ function describeJump(jumpMs: number): string | undefined {
   return `The service's clock jumped ${way} by ${describeDuration(jumpMs)}; set it right, or restart the service if it is right now.`;
 }
 
-/** The database's clock was read between two readings of the service's. */
-function describeDifference(before: number, after: number, databaseNow: number): string | undefined {
-  const aheadMs = before > databaseNow ? before - databaseNow : Math.min(after - databaseNow, 0);
-  if (Math.abs(aheadMs) <= toleranceMs) return undefined;
-  const way = aheadMs > 0 ? "ahead of" : "behind";
-  return `The service's clock is ${describeDuration(aheadMs)} ${way} the database's; one of them is wrong.`;
+/** By how much the service's clock is at least ahead of the database's, which was read between two readings of it. */
+function aheadOf(before: number, after: number, databaseNow: number): number {
+  return before > databaseNow ? before - databaseNow : Math.min(after - databaseNow, 0);
+}
+
+function describeDifference(aheadMs: number): string | undefined {
+  return Math.abs(aheadMs) > toleranceMs ? `${describeAhead(aheadMs)}; one of them is wrong.` : undefined;
+}
+
+function describeAhead(aheadMs: number): string {
+  return `The service's clock is ${describeDuration(aheadMs)} ${aheadMs > 0 ? "ahead of" : "behind"} the database's`;
 }
 
 function describeHead({ headTs, approvedTs }: KnownTimes, now: number): string | undefined {

@@ -1,4 +1,5 @@
 import { uptime } from "node:os";
+import { toleranceMs } from "./tolerance.ts";
 
 /** The clocks of a machine; each gives milliseconds. */
 export interface Clocks {
@@ -21,47 +22,57 @@ export function clocksOf(now: () => number): Clocks {
   return { wall: now, steady: now, uptime: now };
 }
 
-/** A larger change of the wall clock against the steady clock is a jump and not a correction; in milliseconds. */
+/** One reading of the database's clock. */
+export interface Reading {
+  /** The steady clock before and after the reading. */
+  before: number;
+  after: number;
+  /** What it said, in milliseconds since 1970 (UTC). */
+  databaseMs: number;
+  /** Whether the machine's wall clock said about the same. */
+  agrees: boolean;
+}
+
+/** A larger change of the database's clock against the steady clock is a jump and not a correction; in milliseconds. */
 const maxJumpMs = 3_600_000;
-/** How often the uptime is read while the clock has jumped, in milliseconds. */
-const uptimeLookMs = 1_000;
 /** A shorter sleep of the machine is ignored, in milliseconds. */
 const minSleepMs = 60_000;
 
 /**
- * The time of the service. It is the wall clock's time, unless the wall clock jumps by more than an hour against the
- * steady clock. The time then continues at the steady clock's pace until the wall clock is set back. So a clock that is
- * wrong for a few seconds affects no timestamp, no limit and no expiry.
+ * The time of the service: the database's clock, which all replicas share, continued by the machine's steady clock from one
+ * reading to the next. The machine's wall clock only says whether the database's can be believed. So a right that ends
+ * ends on all replicas at once, and a clock that is wrong for a few seconds affects nothing.
  *
- * Jumps are detected only after `trust` was called, and until `distrust` is called.
+ * The time does not go back: if the database's clock is set back, it runs at half the pace until both agree.
  */
 export class TrustedClock {
   readonly #clocks: Clocks;
   /** Both clocks at the time of construction. */
   readonly #origin: { steady: number; wall: number };
-  /**
-   * The clocks when `trust` was called, and `wall - steady` then. A later sleep of the machine is added to `offset`.
-   */
-  #reference: { offset: number; steady: number; uptime: number } | undefined;
-  /** `wall - steady` when the clocks last agreed. */
-  #offset = 0;
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  /** `time - steady` at the steady time `since`. The part of it that is `ahead` of the database's clock is given up. */
+  #course: { offset: number; ahead: number; since: number };
+  /** The clocks when the time last followed the database's; undefined before the first reading. */
+  #followed: { steady: number; uptime: number } | undefined;
+  #isTrusted = false;
 
   constructor(clocks: Clocks = systemClocks) {
     this.#clocks = clocks;
     this.#origin = { steady: clocks.steady(), wall: clocks.wall() };
+    this.#course = { offset: this.#origin.wall - this.#origin.steady, ahead: 0, since: this.#origin.steady };
   }
 
-  /** The time in milliseconds since 1970 (UTC). */
-  readonly now = (): number => this.#timeAt(this.#clocks.wall());
+  /** The time in milliseconds since 1970 (UTC). Before the first reading it is the wall clock's. */
+  readonly now = (): number => {
+    const steady = this.#clocks.steady();
+    return Math.round(steady + this.#offsetAt(steady));
+  };
 
   /** A time for measuring durations, in milliseconds. It starts at the wall clock's time and never jumps. */
-  readonly steadyNow = (): number => Math.round(this.#origin.wall + this.#clocks.steady() - this.#origin.steady);
+  readonly steadyNow = (): number => Math.round(this.#origin.wall + this.steadyMs - this.#origin.steady);
 
-  /** By how many milliseconds the wall clock has jumped ahead, or back if negative; 0 if it has not jumped. */
-  get jumpMs(): number {
-    const wall = this.#clocks.wall();
-    return wall - this.#timeAt(wall);
+  /** The steady clock, in milliseconds. */
+  get steadyMs(): number {
+    return this.#clocks.steady();
   }
 
   /** The wall clock, right or wrong, in milliseconds since 1970 (UTC). */
@@ -69,45 +80,46 @@ export class TrustedClock {
     return this.#clocks.wall();
   }
 
-  /** Detects jumps from now on. Call this when other clocks confirm that the wall clock is right. */
+  /** Takes large changes for jumps from now on. Call this when other clocks confirm that the time is right. */
   trust(): void {
-    if (this.#reference !== undefined) return;
-    const steady = this.#clocks.steady();
-    this.#offset = this.#clocks.wall() - steady;
-    this.#reference = { offset: this.#offset, steady, uptime: this.#clocks.uptime() };
+    this.#isTrusted = true;
   }
 
-  /** Stops detecting jumps. Call this when the wall clock may be wrong: setting it right is no jump. */
+  /** Takes no change for a jump. Call this when the time may be wrong: setting the clocks right is no jump. */
   distrust(): void {
-    this.#reference = undefined;
+    this.#isTrusted = false;
   }
 
-  #timeAt(wall: number): number {
-    if (this.#reference === undefined) return wall;
-    const steady = this.#clocks.steady();
-    const offset = wall - steady;
-    if (this.#agrees(offset) || this.#agreesAfterSleep(steady, offset)) {
-      this.#offset = offset;
-      return wall;
+  /**
+   * Follows the database's clock, unless that clock has left the time and the wall clock behind, or has jumped.
+   * @returns the jump that it does not follow, ahead if positive, in milliseconds; 0 if there is none
+   */
+  follow({ before, after, databaseMs, agrees }: Reading): number {
+    const offset = this.#offsetAt(after);
+    // The database's clock was read at some moment between the two.
+    const right = Math.min(Math.max(offset, databaseMs - after), databaseMs - before);
+    const isLarge = this.#followed !== undefined && Math.abs(right - offset) > toleranceMs;
+    if (isLarge && !agrees) return 0;
+    const uptime = this.#clocks.uptime();
+    if (isLarge && this.#isTrusted) {
+      const jump = right - offset - this.#sleptMs(after, uptime);
+      if (Math.abs(jump) > maxJumpMs) return jump;
     }
-    return Math.round(steady + this.#offset);
+    const ahead = isLarge && !this.#isTrusted ? 0 : Math.max(offset - right, 0);
+    this.#course = { offset: right + ahead, ahead, since: after };
+    this.#followed = { steady: after, uptime };
+    return 0;
   }
 
-  #agrees(offset: number): boolean {
-    return Math.abs(offset - (this.#reference?.offset ?? offset)) <= maxJumpMs;
+  #offsetAt(steady: number): number {
+    const { offset, ahead, since } = this.#course;
+    return offset - Math.min(Math.max(steady - since, 0) / 2, ahead);
   }
 
   /** The steady clock may have stood still while the machine slept. The uptime shows whether it did. */
-  #agreesAfterSleep(steady: number, offset: number): boolean {
-    const reference = this.#reference;
-    if (reference === undefined || steady - this.#lookedAt < uptimeLookMs) return false;
-    this.#lookedAt = steady;
-    const up = this.#clocks.uptime();
-    const sleptMs = up - reference.uptime - (steady - reference.steady);
-    if (sleptMs > minSleepMs) {
-      this.#reference = { offset: reference.offset + sleptMs, steady, uptime: up };
-      this.#offset += sleptMs;
-    }
-    return this.#agrees(offset);
+  #sleptMs(steady: number, uptime: number): number {
+    const { steady: steadyBefore, uptime: uptimeBefore } = this.#followed ?? { steady, uptime };
+    const sleptMs = uptime - uptimeBefore - (steady - steadyBefore);
+    return sleptMs > minSleepMs ? sleptMs : 0;
   }
 }

@@ -1,73 +1,102 @@
 import { describe, expect, it } from "vitest";
 import { TrustedClock } from "../../../src/ledger/clock/trusted-clock.ts";
 
-const minute = 60_000;
+const second = 1_000;
+const minute = 60 * second;
 const hour = 60 * minute;
 const years = 3 * 365 * 24 * hour;
 const start = Date.parse("2026-03-01T12:00:00Z");
 
-/** A machine whose clocks a test can move. */
+/** A machine and a database whose clocks a test can move. */
 class Machine {
   wallMs = start;
+  databaseMs = start;
   steadyMs = 5_000;
   uptimeMs = 90_000;
-  readonly clocks = {
+  readonly clock = new TrustedClock({
     wall: () => this.wallMs,
     steady: () => this.steadyMs,
     uptime: () => this.uptimeMs,
-  };
+  });
 
   pass(ms: number): void {
-    this.wallMs += ms;
+    this.sleep(ms);
     this.steadyMs += ms;
-    this.uptimeMs += ms;
   }
 
   /** The steady clock stands still meanwhile. */
   sleep(ms: number): void {
     this.wallMs += ms;
+    this.databaseMs += ms;
     this.uptimeMs += ms;
+  }
+
+  /** Reads the database's clock, which takes `ms`. */
+  read({ agrees = true, ms = 0 } = {}): number {
+    const before = this.steadyMs;
+    this.pass(ms);
+    return this.clock.follow({ before, after: this.steadyMs, databaseMs: this.databaseMs, agrees });
   }
 }
 
 function startTrusted() {
   const machine = new Machine();
-  const clock = new TrustedClock(machine.clocks);
-  clock.trust();
-  return { machine, clock };
+  machine.read();
+  machine.clock.trust();
+  return { machine, clock: machine.clock };
 }
 
 describe("the trusted clock", () => {
-  it("follows the wall clock while it is corrected by at most an hour", () => {
+  it("goes by the database's clock, whatever the machine's says", () => {
     const { machine, clock } = startTrusted();
+    machine.wallMs -= 20 * second;
     machine.pass(10 * hour);
-    expect(clock.now()).toBe(machine.wallMs);
-    machine.wallMs += hour;
-    expect([clock.now(), clock.jumpMs]).toEqual([machine.wallMs, 0]);
-    machine.wallMs -= 2 * hour;
-    expect([clock.now(), clock.jumpMs]).toEqual([machine.wallMs, 0]);
+    expect(clock.now()).toBe(machine.databaseMs);
+    machine.databaseMs += 20 * second;
+    machine.read();
+    expect(clock.now()).toBe(machine.databaseMs);
   });
 
-  it.each([years, -years, hour + 1, -hour - 1])(
-    "follows the steady clock while the wall clock has jumped by %i ms",
-    (jump) => {
-      const { machine, clock } = startTrusted();
-      machine.pass(minute);
-      clock.now();
-      machine.wallMs += jump;
-      machine.pass(3_000);
-      expect([clock.now(), clock.jumpMs]).toEqual([start + minute + 3_000, jump]);
-      machine.wallMs -= jump;
-      expect([clock.now(), clock.jumpMs]).toEqual([start + minute + 3_000, 0]);
-    },
-  );
-
-  it("keeps an earlier correction during a jump", () => {
+  it("does not go back: it runs at half the pace until the database's clock, set back, has caught up", () => {
     const { machine, clock } = startTrusted();
-    machine.wallMs += 10 * minute;
-    clock.now();
-    machine.wallMs += years;
-    expect([clock.now(), clock.jumpMs]).toEqual([start + 10 * minute, years]);
+    machine.databaseMs -= 20 * second;
+    machine.read();
+    expect(clock.now()).toBe(start);
+    machine.pass(20 * second);
+    machine.read();
+    expect(clock.now()).toBe(start + 10 * second);
+    machine.pass(20 * second);
+    expect(clock.now()).toBe(machine.databaseMs);
+    machine.pass(hour);
+    expect(clock.now()).toBe(machine.databaseMs);
+  });
+
+  it("is not moved by readings that take long", () => {
+    const { machine, clock } = startTrusted();
+    machine.read({ ms: 8 * second });
+    expect(clock.now()).toBe(start + 8 * second);
+  });
+
+  it.each([years, -years, hour + 1, -hour - 1])("does not follow a jump of the database's clock by %i ms", (jump) => {
+    const { machine, clock } = startTrusted();
+    machine.databaseMs += 10 * minute;
+    machine.read();
+    machine.databaseMs += jump;
+    machine.pass(3 * second);
+    const time = start + 10 * minute + 3 * second;
+    expect([machine.read(), clock.now()]).toEqual([jump, time]);
+    machine.databaseMs -= jump;
+    expect([machine.read(), clock.now()]).toEqual([0, time]);
+  });
+
+  it("does not follow the database's clock where the machine's disagrees, except at the start", () => {
+    const machine = new Machine();
+    machine.databaseMs += years;
+    machine.read({ agrees: false });
+    expect(machine.clock.now()).toBe(start + years);
+    machine.databaseMs -= 2 * minute;
+    machine.read({ agrees: false });
+    expect(machine.clock.now()).toBe(start + years);
   });
 
   it("does not mistake the sleep of a machine for a jump", () => {
@@ -75,25 +104,23 @@ describe("the trusted clock", () => {
     for (let nights = 0; nights < 3; nights++) {
       machine.pass(10 * hour);
       machine.sleep(8 * hour);
-      expect([clock.now(), clock.jumpMs]).toEqual([machine.wallMs, 0]);
+      expect([machine.read(), clock.now()]).toEqual([0, machine.databaseMs]);
     }
     machine.sleep(8 * hour);
-    machine.wallMs += years;
-    machine.pass(1_000);
-    expect(clock.jumpMs).toBe(years);
+    machine.databaseMs += years;
+    expect(machine.read()).toBe(years);
   });
 
-  it("follows every change of the wall clock before trust is called", () => {
+  it("follows every change before trust is called", () => {
     const { machine, clock } = startTrusted();
     clock.distrust();
-    machine.wallMs += years;
-    expect([clock.now(), clock.jumpMs]).toEqual([machine.wallMs, 0]);
-    clock.trust();
-    machine.wallMs -= years;
-    expect(clock.jumpMs).toBe(-years);
+    for (const change of [years, -years]) {
+      machine.databaseMs += change;
+      expect([machine.read(), clock.now()]).toEqual([0, machine.databaseMs]);
+    }
   });
 
-  it("has a steady time that does not follow the wall clock", () => {
+  it("has a steady time that follows no other clock", () => {
     const { machine, clock } = startTrusted();
     machine.wallMs += years;
     machine.pass(hour);
