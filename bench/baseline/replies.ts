@@ -13,7 +13,7 @@ export interface PostRow {
   created_at: number;
   edited_at: number | null;
   locked: number;
-  hot: number;
+  hot_rank: number;
 }
 
 export interface CommentRow {
@@ -46,7 +46,7 @@ export interface ItemRow {
   is_read: number;
 }
 
-export function toPost(row: Omit<PostRow, "hot">, siteUrl: string) {
+export function toPost(row: Omit<PostRow, "hot_rank">, siteUrl: string) {
   return {
     id: row.id,
     title: row.title,
@@ -98,8 +98,8 @@ export function toFeed(sort: string, limit: number, offset: number, rows: PostRo
   };
 }
 
-function cursorBehind(sort: string, { hot, upvotes, downvotes, created_at, id }: PostRow): string {
-  return Buffer.from(JSON.stringify([sort, null, "all", null, hot, upvotes - downvotes, created_at, id])).toString(
+function cursorBehind(sort: string, { hot_rank, upvotes, downvotes, created_at, id }: PostRow): string {
+  return Buffer.from(JSON.stringify([sort, null, "all", null, hot_rank, upvotes - downvotes, created_at, id])).toString(
     "base64url",
   );
 }

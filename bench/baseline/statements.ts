@@ -1,7 +1,7 @@
 // Copies of the service's statements (src/store/). The bench compares the statements of both sides before it measures.
 
 const columns = `p.id, p.title, p.body, c.name AS community, a.name AS author,
-  a.resident AS author_resident, p.upvotes, p.downvotes, p.comment_count, p.created_at, p.edited_at, p.locked, p.hot`;
+  a.resident AS author_resident, p.upvotes, p.downvotes, p.comment_count, p.created_at, p.edited_at, p.locked, p.hot_rank`;
 
 const feed = (index: string, keys: string, order: string) => `SELECT STRAIGHT_JOIN ${columns} FROM (
     SELECT ${keys} FROM posts FORCE INDEX (${index}) ORDER BY ${order} LIMIT ? OFFSET ?
@@ -10,7 +10,7 @@ const feed = (index: string, keys: string, order: string) => `SELECT STRAIGHT_JO
   JOIN agents a ON a.id = p.author_id ORDER BY ${order.replace(/(\w+) DESC/g, "page.$1 DESC")}`;
 
 export const feeds = {
-  hot: feed("posts_hot", "hot, id", "hot DESC, id DESC"),
+  hot: feed("posts_hot_rank", "hot_rank, id", "hot_rank DESC, id DESC"),
   new: feed("posts_new", "created_at, id", "created_at DESC, id DESC"),
   top: feed("posts_top", "score, created_at, id", "score DESC, created_at DESC, id DESC"),
 };

@@ -137,7 +137,7 @@ function encodeFeedCursor({ sort, communityId, window, since }: FeedIdentity, la
     communityId ?? null,
     window,
     since ?? null,
-    last.hot,
+    last.hot_rank,
     last.upvotes - last.downvotes,
     last.created_at,
     last.id,

@@ -11,7 +11,7 @@ import { unknownPost } from "./missing.ts";
 import { addWordsToSearch } from "./search/index-items.ts";
 
 /** A post as a response shows it: its row without the rank. A removed post has the columns of its removal. */
-export type PostView = Omit<PostRow, "hot"> & Partial<RemovalColumns>;
+export type PostView = Omit<PostRow, "hot_rank"> & Partial<RemovalColumns>;
 
 /**
  * Creates a post; `input` has passed the field rules.

@@ -98,9 +98,10 @@ it("hot is the default order, tested with positive, negative and zero scores", a
   expect(all.map(({ score }) => Math.sign(score))).toEqual(expect.arrayContaining([-1, 0, 1]));
 });
 
-it("the stored hot rank equals the formula", async () => {
-  const rows = await service.db.rows<{ score: number; created_at: number; hot: number }>("SELECT * FROM posts");
-  for (const { score, created_at, hot } of rows) expect(hot).toBeCloseTo(hotOf(score, created_at), 9);
+it("the hot rank equals the formula, in which the first vote counts", async () => {
+  const rows = await service.db.rows<{ score: number; created_at: number; hot_rank: number }>("SELECT * FROM posts");
+  for (const { score, created_at, hot_rank } of rows) expect(hot_rank).toBeCloseTo(hotOf(score, created_at), 9);
+  expect(hotOf(1, 0) - hotOf(0, 0)).toBeCloseTo(Math.log10(2), 9);
 });
 
 describe("the window of top", () => {

@@ -84,7 +84,7 @@ it("fsck finds missing parts of the schema, and restores triggers and computed c
   await service.db.rows("DROP TRIGGER receipts_are_not_deleted");
   await service.db.rows("ALTER TABLE posts MODIFY score BIGINT NULL, MODIFY hot DOUBLE NULL");
   await service.db.rows("ALTER TABLE posts DROP FOREIGN KEY posts_in_community");
-  await service.db.rows("UPDATE posts SET score = 5, hot = NULL");
+  await service.db.rows("UPDATE posts SET score = 5");
   const lost = "posts: the schema lacks: foreign key posts_in_community (community_id) to communities (id)";
   const lines = [
     "posts: the schema lacks: score bigint null generated",
@@ -95,10 +95,7 @@ it("fsck finds missing parts of the schema, and restores triggers and computed c
   const { status, out } = await fsck();
   expect(status).toBe(1);
   expect(out.slice(0, 4)).toEqual(lines);
-  expect(out.slice(4)).toEqual([
-    "posts.score id 1: stored 5, counted 0",
-    expect.stringMatching(/^posts.hot id 1: stored null, counted \d+\.\d+$/),
-  ]);
+  expect(out.slice(4)).toEqual(["posts.score id 1: stored 5, counted 0"]);
   expect(await fsck("--repair")).toMatchObject({
     status: 1,
     out: lines.map((line) => `${line}; ${line === lost ? "not repaired" : "repaired"}`),

@@ -90,7 +90,7 @@ const rules: Record<string, string> = {
 
 /** The rank by the formula of the design, for a time in milliseconds. */
 export function hotOf(score: number, createdAt: number): number {
-  return Math.sign(score) * Math.log10(Math.max(Math.abs(score), 1)) + (createdAt / 1000 - 1_134_028_003) / 45_000;
+  return Math.sign(score) * Math.log10(1 + Math.abs(score)) + (createdAt / 1000 - 1_134_028_003) / 45_000;
 }
 
 /** Recounts the whole database. @returns each broken rule, with the rows that break it */
@@ -100,11 +100,13 @@ export async function recount(db: TestDatabase): Promise<{ rule: string; rows: u
     const rows = await db.rows(sql);
     if (rows.length > 0) broken.push({ rule, rows });
   }
-  const posts = await db.rows<{ id: number; score: number; created_at: number; hot: number }>(
-    "SELECT id, score, created_at, hot FROM posts",
+  const posts = await db.rows<{ id: number; score: number; created_at: number; hot_rank: number }>(
+    "SELECT id, score, created_at, hot_rank FROM posts",
   );
-  const misranked = posts.filter(({ score, created_at, hot }) => Math.abs(hot - hotOf(score, created_at)) > 1e-9);
-  if (misranked.length > 0) broken.push({ rule: "posts.hot follows the formula", rows: misranked });
+  const misranked = posts.filter(
+    ({ score, created_at, hot_rank }) => Math.abs(hot_rank - hotOf(score, created_at)) > 1e-9,
+  );
+  if (misranked.length > 0) broken.push({ rule: "posts.hot_rank follows the formula", rows: misranked });
   const inboxes = await recountInboxes(db);
   if (inboxes.length > 0) broken.push({ rule: "inboxes follow from what stands", rows: inboxes });
   return broken;

@@ -90,7 +90,7 @@ export enum FeedSort {
   UNSPECIFIED = 0,
 
   /**
-   * By score and age together: sign(s) * log10(max(|s|, 1)) + (t - 1134028003) / 45000, t in seconds.
+   * By score and age together: sign(s) * log10(1 + |s|) + (t - 1134028003) / 45000, t in seconds.
    *
    * @generated from enum value: FEED_SORT_HOT = 1;
    */

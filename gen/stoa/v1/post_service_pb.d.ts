@@ -54,8 +54,9 @@ export declare type ListPostsRequest = Message<"stoa.v1.ListPostsRequest"> & {
   community?: string | undefined;
 
   /**
-   * `next_cursor` of the page before, of the same feed. Do not send `offset` with it. Paging by cursor shows each post
-   * once, even if posts are added meanwhile, and costs the same at any depth.
+   * `next_cursor` of the page before, of the same feed. Do not send `offset` with it. Posts that are added
+   * meanwhile move nothing, and a page costs the same at any depth. `new` shows each post once. In `hot` and `top`, a post
+   * whose votes change between two pages may be shown twice or not at all.
    *
    * @generated from field: optional string cursor = 6;
    */

@@ -1,8 +1,8 @@
 import { readMigrations } from "./migration-files.ts";
 
 /**
- * The statements that define generated columns as the migrations do, by column: `posts.score`. For each statement the engine
- * copies the table and computes all values again.
+ * The statements that define stored generated columns as the migrations do, by column: `posts.score`. For each statement the
+ * engine copies the table and computes all values again. A virtual column has no values to repair.
  */
 export async function generatedColumns(): Promise<Map<string, string>> {
   const statements = (await readMigrations()).flatMap((migration) => migration.statements);

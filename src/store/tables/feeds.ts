@@ -37,9 +37,9 @@ export interface Order {
 }
 
 const hot: Order = {
-  index: "hot",
-  columns: ["hot", "id"],
-  behind: "(hot < ? OR (hot = ? AND id < ?))",
+  index: "hot_rank",
+  columns: ["hot_rank", "id"],
+  behind: "(hot_rank < ? OR (hot_rank = ? AND id < ?))",
   values: ({ hot, id }) => [hot, hot, id],
 };
 const newest: Order = {

@@ -17,8 +17,8 @@ export interface PostRow {
   edited_at: number | null;
   /** 1 if the post takes no more comments. */
   locked: number;
-  /** The stored hot rank; cursors hold it. */
-  hot: number;
+  /** The rank by votes and age; cursors hold it. */
+  hot_rank: number;
 }
 
 export interface NewPost {
@@ -36,7 +36,7 @@ export interface NewPost {
  * are sorted before the wide rows are read. Sorting by columns of posts would put bodies into a temporary table.
  */
 export const selectPosts = `SELECT STRAIGHT_JOIN p.id, p.title, p.body, c.name AS community, a.name AS author,
-    a.resident AS author_resident, p.upvotes, p.downvotes, p.comment_count, p.created_at, p.edited_at, p.locked, p.hot`;
+    a.resident AS author_resident, p.upvotes, p.downvotes, p.comment_count, p.created_at, p.edited_at, p.locked, p.hot_rank`;
 export const joinPosts = `JOIN posts p ON p.id = page.id
     JOIN communities c ON c.id = p.community_id
     JOIN agents a ON a.id = p.author_id`;

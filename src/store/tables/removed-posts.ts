@@ -26,7 +26,7 @@ export interface NewRemoval {
 }
 
 /** A removed post as shown: without its text and its author. */
-export type RemovedPostRow = Omit<PostRow, "hot"> & { [Name in keyof RemovalColumns]: RemovalColumns[Name] };
+export type RemovedPostRow = Omit<PostRow, "hot_rank"> & { [Name in keyof RemovalColumns]: RemovalColumns[Name] };
 
 const columns =
   "r.id, '[removed]' AS title, '' AS body, c.name AS community, '[removed]' AS author, NULL AS author_resident," +

@@ -60,7 +60,7 @@ async function fill({ pool }: TestDatabase): Promise<void> {
 }
 
 const orders = {
-  hot: { list: listHot, sql: "hot DESC, id DESC" },
+  hot: { list: listHot, sql: "hot_rank DESC, id DESC" },
   new: { list: listNew, sql: "created_at DESC, id DESC" },
   top: { list: listTop, sql: "score DESC, created_at DESC, id DESC" },
 };
@@ -74,13 +74,13 @@ function communityOf(place: (typeof feeds)[number]["place"]): number | undefined
 }
 
 function positionOf(row: PostRow): FeedPosition {
-  return { hot: row.hot, score: row.upvotes - row.downvotes, createdAt: row.created_at, id: row.id };
+  return { hot: row.hot_rank, score: row.upvotes - row.downvotes, createdAt: row.created_at, id: row.id };
 }
 
 /** Returns the position of the last post before the one at `offset`, by a plain query. */
 async function positionBefore(sort: Sort, communityId: number | undefined, offset: number): Promise<FeedPosition> {
   const [row] = await reader.rows<PostRow>(
-    `SELECT id, hot, upvotes, downvotes, created_at FROM posts WHERE community_id = ? OR ? IS NULL
+    `SELECT id, hot_rank, upvotes, downvotes, created_at FROM posts WHERE community_id = ? OR ? IS NULL
      ORDER BY ${orders[sort].sql} LIMIT 1 OFFSET ?`,
     [communityId ?? null, communityId ?? null, String(offset - 1)],
   );

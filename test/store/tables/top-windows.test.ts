@@ -117,5 +117,5 @@ describe.each(distributions)("a page of 30,000 posts whose scores $name", ({ upv
 });
 
 function positionOf(row: PostRow): FeedPosition {
-  return { hot: row.hot, score: row.upvotes - row.downvotes, createdAt: row.created_at, id: row.id };
+  return { hot: row.hot_rank, score: row.upvotes - row.downvotes, createdAt: row.created_at, id: row.id };
 }
