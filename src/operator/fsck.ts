@@ -2,6 +2,7 @@ import { describeFinding, type Outcome, recountBoard } from "../board/recount/re
 import { checkLedger } from "../ledger/fsck/ledger-check.ts";
 import { checkModerations } from "../ledger/fsck/moderation-check.ts";
 import type { Database } from "../store/database/database.ts";
+import { checkOneRowTables } from "../store/recount/one-row-tables.ts";
 import { newestPostTime } from "../store/recount/posts.ts";
 import { checkReplies } from "../store/recount/replies.ts";
 import { checkSchema } from "../store/schema/schema-check.ts";
@@ -101,6 +102,7 @@ async function* checkAll(
   const now = () => Math.max(Date.now(), newest);
   yield* recountBoard(reader, now, signal, repair ? db : undefined);
   yield* checkReplies(reader, signal, repair ? db : undefined);
+  yield* checkOneRowTables(reader);
   yield* checkLedger(reader, signal, repair ? db : undefined);
   yield* checkModerations(reader);
 }

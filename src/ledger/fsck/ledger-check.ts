@@ -4,16 +4,9 @@ import { chainStart, type Finding as Fault, type Link, verifyEnd, verifyNext } f
 import type { Database } from "../../store/database/database.ts";
 import type { Queryable, Tx } from "../../store/database/queryable.ts";
 import { compare, type Finding, leftOut, type Outcome } from "../../store/recount/finding.ts";
-import {
-  type EpochRow,
-  type HeadRow,
-  listEpochs,
-  listHeads,
-  listVerifications,
-  putEpoch,
-  putHeadTime,
-} from "../../store/recount/ledger.ts";
-import { findReceipt, listReceipts, lockHead, type ReceiptRow } from "../../store/tables/receipts.ts";
+import { findCalendar, findHead, findVerification, putEpoch, putHeadTime } from "../../store/recount/ledger.ts";
+import { findReceipt, type Head, listReceipts, lockHead, type ReceiptRow } from "../../store/tables/receipts.ts";
+import type { Calendar } from "../../store/tables/seals.ts";
 import { cityDay, dateOf, dayMs, startOf } from "../calendar.ts";
 import { sha256 } from "../sha256.ts";
 import { firstPageRows, isInChain, nextPageRows } from "../verification/verification.ts";
@@ -83,7 +76,7 @@ class LedgerCheck {
   }
 
   async *run(): AsyncGenerator<Repairable, void> {
-    const verifications = await this.#attempt("ledger_verification", () => listVerifications(this.#db));
+    const verification = await this.#attempt("ledger_verification", () => findVerification(this.#db));
     try {
       yield* this.#checkChain();
     } catch (error) {
@@ -99,7 +92,7 @@ class LedgerCheck {
       }
     }
     yield* this.#walk("ledger_clock_words", findWrongApprovals(this.#db));
-    const check = () => findWrongVerification(this.#db, verifications ?? [], this.isIntact);
+    const check = () => findWrongVerification(this.#db, verification, this.isIntact);
     yield* (await this.#attempt("ledger_verification", check)) ?? [];
     for (const finding of this.#leftOut.values()) yield { finding };
   }
@@ -120,10 +113,10 @@ class LedgerCheck {
         this.#defer((await this.#attempt(check.name, () => findMissingRows(this.#db, check, documents))) ?? []);
       }
       if (rows.length > 0) continue;
-      const heads = await this.#attempt("ledger_head", () => listHeads(this.#db));
       // Without a head, nothing can be locked or repaired.
-      if (heads === undefined) this.isIntact = false;
-      const findings = heads === undefined ? [] : await this.#checkHead(heads);
+      const head = await this.#attempt("ledger_head", async () => ({ row: await findHead(this.#db) }));
+      if (head === undefined) this.isIntact = false;
+      const findings = head === undefined ? [] : await this.#checkHead(head.row);
       if (findings === undefined) continue;
       yield* findings;
       return;
@@ -180,12 +173,13 @@ class LedgerCheck {
     }
     const right = { epoch: dateOf(startOf(date) - (city_day - 1) * dayMs), first_day: date };
     this.#epoch = right.epoch;
-    const epochs = await this.#attempt("ledger_epoch", () => listEpochs(this.#db));
-    return epochs === undefined ? [] : this.#compareEpochs(epochs, right);
+    const calendar = await this.#attempt("ledger_epoch", async () => ({ row: await findCalendar(this.#db) }));
+    if (calendar !== undefined) this.#compareCalendars(calendar.row, right);
+    return [];
   }
 
-  #compareEpochs([stored, ...more]: EpochRow[], right: Omit<EpochRow, "id">): Repairable[] {
-    const key = { id: stored?.id ?? 1 };
+  #compareCalendars(stored: Calendar | undefined, right: Calendar): void {
+    const key = { id: 1 };
     const findings =
       stored === undefined
         ? [{ subject: "ledger_epoch", key, problem: "the row is missing" }]
@@ -194,9 +188,6 @@ class LedgerCheck {
             ...compare("ledger_epoch.first_day", key, stored.first_day, right.first_day),
           ];
     this.#defer(findings.map((finding) => ({ finding, repair: (tx) => putEpoch(tx, right) })));
-    return more.map(({ id }) => ({
-      finding: { subject: "ledger_epoch", key: { id }, problem: "there is more than one row" },
-    }));
   }
 
   /**
@@ -204,22 +195,19 @@ class LedgerCheck {
    * of the receipts that were read, but never behind.
    * @returns undefined if a receipt was sealed since the receipts were read
    */
-  async #checkHead([head, ...more]: HeadRow[]): Promise<Repairable[] | undefined> {
-    if (head === undefined) return [this.#break("ledger_head", { id: 1 }, "the row is missing")];
+  async #checkHead(head: Head | undefined): Promise<Repairable[] | undefined> {
+    const key = { id: 1 };
+    if (head === undefined) return [this.#break("ledger_head", key, "the row is missing")];
     const fault = verifyEnd(this.#link, head);
     const isAhead = fault?.fault === "truncated" && (await findReceipt(this.#db, this.#link.seq + 1)) !== undefined;
     if (isAhead) return undefined;
-    const key = { id: head.id };
     if (fault === undefined && this.#link.ts !== undefined) {
       const { seq } = head;
       const ts = Date.parse(this.#link.ts);
       const findings = compare("ledger_head.ts", key, head.ts, ts);
       this.#defer(findings.map((finding) => ({ finding, repair: (tx) => putHeadTime(tx, seq, ts) })));
     }
-    return [
-      ...(fault === undefined ? [] : [this.#break("ledger_head", key, `${fault.fault}: ${fault.message}`)]),
-      ...more.map(({ id }) => this.#break("ledger_head", { id }, "there is more than one row")),
-    ];
+    return fault === undefined ? [] : [this.#break("ledger_head", key, `${fault.fault}: ${fault.message}`)];
   }
 
   #break(subject: string, key: Finding["key"], problem: string): Repairable {

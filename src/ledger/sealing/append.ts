@@ -1,7 +1,8 @@
+import { StoredDamage } from "../../errors.ts";
 import { canonicalize, type Json } from "../../receipt/canonical.ts";
-import type { ReceiptBody, ReceiptDocument } from "../../receipt/document.ts";
+import { type ReceiptBody, type ReceiptDocument, zeroHash } from "../../receipt/document.ts";
 import type { Tx } from "../../store/database/queryable.ts";
-import { type Head, insertReceipt, type ReceiptRow } from "../../store/tables/receipts.ts";
+import { findReceipt, type Head, insertReceipt, type ReceiptRow } from "../../store/tables/receipts.ts";
 import { traced } from "../../tracing/tracing.ts";
 import { cityDay } from "../calendar.ts";
 import type { ServedHead } from "../head-guard/head-folder.ts";
@@ -41,7 +42,8 @@ export const clerk = { agent: "stoa", seat: "clerk" };
 /**
  * Appends a receipt after the head, which this transaction must have locked. The time of the receipt is `now`, or the
  * time of the head if the clock was set back: no receipt is older than the one before it.
- * @throws SealingBlocked while nothing may be sealed; ServedHeadMissing when the guard does not know this head
+ * @throws SealingBlocked while nothing may be sealed; ServedHeadMissing when the guard does not know this head; StoredDamage
+ * where the head is not that of the receipts
  */
 export function append(sealing: Sealing, head: Head, content: ReceiptContent): Promise<ReceiptRow> {
   return traced("seal a receipt", () => appendAfter(sealing, head, content));
@@ -50,6 +52,7 @@ export function append(sealing: Sealing, head: Head, content: ReceiptContent): P
 async function appendAfter(sealing: Sealing, head: Head, content: ReceiptContent): Promise<ReceiptRow> {
   const { tx, now, epoch, blockReason, guard, appended } = sealing;
   if (blockReason !== undefined) throw new SealingBlocked(blockReason);
+  await checkHead(tx, head);
   const recoveries = appended?.recoveries ?? (await guard?.checkHead(tx, head)) ?? [];
   const ts = Math.max(now, head.ts);
   const seq = head.seq + 1;
@@ -72,4 +75,15 @@ async function appendAfter(sealing: Sealing, head: Head, content: ReceiptContent
   const own = document.body.type === "recovery" ? [receipt.hash] : [];
   sealing.appended = { seq, hash: receipt.hash, recoveries: [...recoveries, ...own] };
   return receipt;
+}
+
+/** A damaged receipt is sealed over: a daily receipt says that the chain does not verify. A damaged head would fork the chain. */
+async function checkHead(tx: Tx, { seq, hash }: Head): Promise<void> {
+  if (seq === 0 && hash === zeroHash) return;
+  const receipt = await findReceipt(tx, seq);
+  const isOther = receipt !== undefined && receipt.hash !== hash && sha256(receipt.canonical) === receipt.hash;
+  if (receipt !== undefined && !isOther) return;
+  throw new StoredDamage(
+    `The head of the ledger names receipt ${seq}, which is missing or has another hash; run stoa fsck.`,
+  );
 }

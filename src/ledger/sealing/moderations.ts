@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { StoredDamage } from "../../errors.ts";
 import { canonicalize, type Json } from "../../receipt/canonical.ts";
 import type { Tx } from "../../store/database/queryable.ts";
 import {
@@ -14,6 +15,7 @@ const portion = 1_000;
  * Seals the acts of moderation that no daily receipt has sealed: no act commits until the transaction ends.
  * @returns the evidence of the daily receipt: how many acts there are, and the SHA-256 of their canonical list (RFC 8785) in
  * the order of their ids. docs/verifying.md describes how to recompute it.
+ * @throws StoredDamage where acts or the head of the record are missing or damaged
  */
 export async function sealModerations(tx: Tx): Promise<{ count: number; hash: string }> {
   const { newest, sealed } = await lockModerationHead(tx);
@@ -23,7 +25,7 @@ export async function sealModerations(tx: Tx): Promise<{ count: number; hash: st
     const rows = await listModerationsAfter(tx, after, newest, portion);
     const last = rows.at(-1);
     if (last === undefined || last.id - after !== rows.length) {
-      throw new Error(`The record of moderation lacks acts after ${after}; restore it from a backup.`);
+      throw new StoredDamage(`The record of moderation lacks acts after ${after}; restore it from a backup.`);
     }
     for (const row of rows) hash.update(`${row.id === sealed + 1 ? "" : ","}${canonicalize(toAct(row))}`);
     after = last.id;

@@ -1,34 +1,23 @@
 // What a check of the ledger's tables reads and repairs.
 import type { Queryable, Tx } from "../database/queryable.ts";
+import type { Head } from "../tables/receipts.ts";
+import type { Calendar } from "../tables/seals.ts";
 
-export interface HeadRow {
-  id: number;
-  seq: number;
-  hash: string;
-  ts: number;
+/** The row of the head as it is stored, damaged or not. */
+export async function findHead(db: Queryable): Promise<Head | undefined> {
+  return (await db.rows<Head>("SELECT seq, hash, ts FROM ledger_head WHERE id = 1"))[0];
 }
 
-export interface EpochRow {
-  id: number;
-  epoch: string;
-  first_day: string;
+/** The row of the calendar as it is stored, damaged or not. */
+export async function findCalendar(db: Queryable): Promise<Calendar | undefined> {
+  return (await db.rows<Calendar>("SELECT epoch, first_day FROM ledger_epoch WHERE id = 1"))[0];
 }
 
-/** The rows of the head, up to 10. There should be one, with the id 1. */
-export function listHeads(db: Queryable): Promise<HeadRow[]> {
-  return db.rows<HeadRow>("SELECT id, seq, hash, ts FROM ledger_head ORDER BY id LIMIT 10");
-}
-
-/** The rows of the calendar, up to 10. There should be one, with the id 1. */
-export function listEpochs(db: Queryable): Promise<EpochRow[]> {
-  return db.rows<EpochRow>("SELECT id, epoch, first_day FROM ledger_epoch ORDER BY id LIMIT 10");
-}
-
-/** A row of ledger_verification, as it is stored. */
+/** The row of ledger_verification, as it is stored. */
 export interface VerificationRow {
-  id: number;
   verified_seq: number;
   verified_hash: string;
+  verified_at: number;
   round: number;
   alarm_seq: number | null;
   alarm_fault: string | null;
@@ -36,12 +25,13 @@ export interface VerificationRow {
   alarm_at: number | null;
 }
 
-/** The rows about the last verifications, up to 10. There is at most one, with the id 1. */
-export function listVerifications(db: Queryable): Promise<VerificationRow[]> {
-  return db.rows<VerificationRow>(
-    `SELECT id, verified_seq, verified_hash, round, alarm_seq, alarm_fault, alarm_message, alarm_at
-     FROM ledger_verification ORDER BY id LIMIT 10`,
+/** The row about the last verifications; undefined before the first. */
+export async function findVerification(db: Queryable): Promise<VerificationRow | undefined> {
+  const rows = await db.rows<VerificationRow>(
+    `SELECT verified_seq, verified_hash, verified_at, round, alarm_seq, alarm_fault, alarm_message, alarm_at
+     FROM ledger_verification WHERE id = 1`,
   );
+  return rows[0];
 }
 
 /** Forgets which receipt was found good last. Later verifications find out again. */
@@ -67,6 +57,6 @@ export async function putHeadTime(tx: Tx, seq: number, ts: number): Promise<void
   await tx.run("UPDATE ledger_head SET ts = ? WHERE id = 1 AND seq = ?", [ts, seq]);
 }
 
-export async function putEpoch(tx: Tx, { epoch, first_day }: Omit<EpochRow, "id">): Promise<void> {
+export async function putEpoch(tx: Tx, { epoch, first_day }: Calendar): Promise<void> {
   await tx.run("REPLACE INTO ledger_epoch (id, epoch, first_day) VALUES (1, ?, ?)", [epoch, first_day]);
 }

@@ -1,5 +1,6 @@
 import type { Queryable, Tx } from "../database/queryable.ts";
-import type { Head } from "./receipts.ts";
+import { type Head, sound } from "./receipts.ts";
+import { checkDates } from "./seals.ts";
 
 // An operator approves a receipt whose time is ahead of the clock. The table ledger_clock_words stores these approvals.
 
@@ -17,27 +18,31 @@ export interface KnownTimes {
   sealedDays: number;
 }
 
-/** @param today a UTC date, YYYY-MM-DD */
+/**
+ * @param today a UTC date, YYYY-MM-DD
+ * @throws StoredDamage where the head or the calendar is damaged
+ */
 export async function readKnownTimes(db: Queryable, today: string): Promise<KnownTimes> {
   // UTC_TIMESTAMP depends on no time zone; the head is one row, and so is the result.
-  const [row] = await db.rows<{
+  interface Row extends Head {
     micros: number;
-    ts: number;
     accepted: number | null;
     first_day: string | null;
     sealed: number;
-  }>(
-    `SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS micros, ts,
+  }
+  const [found] = await db.rows<Row>(
+    `SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) AS micros, seq, hash, ts,
        (SELECT MAX(ts) FROM ledger_clock_words) AS accepted,
        (SELECT first_day FROM ledger_epoch WHERE id = 1) AS first_day,
        (SELECT COUNT(*) FROM ledger_days WHERE date < ?) AS sealed
      FROM ledger_head WHERE id = 1`,
     [today],
   );
-  if (row === undefined) throw new Error("The row of ledger_head is missing; restore it from a backup.");
+  const row = sound(found);
+  if (row.first_day !== null) checkDates([row.first_day]);
   return {
     databaseNow: Number(row.micros) / 1000,
-    headTs: Number(row.ts),
+    headTs: row.ts,
     approvedTs: Number(row.accepted ?? 0),
     firstDay: row.first_day ?? undefined,
     sealedDays: Number(row.sealed),

@@ -1,4 +1,5 @@
 import type { Queryable, Tx } from "../database/queryable.ts";
+import { isCount, isTime } from "./one-row.ts";
 
 /** A complete run of `stoa fsck`. */
 export interface FsckRun {
@@ -25,14 +26,26 @@ interface Row {
   kinds: string;
 }
 
-/** The last run; undefined before the first. */
+/** The last run; undefined before the first, and where its row is damaged. */
 export async function readLastFsck(db: Queryable): Promise<FsckRun | undefined> {
   const [row] = await db.rows<Row>(
     "SELECT ended_at, duration_ms, findings, repaired, kinds FROM last_fsck WHERE id = 1",
   );
   if (row === undefined) return undefined;
   const { ended_at: endedAt, duration_ms: durationMs, findings, repaired, kinds } = row;
-  return { endedAt, durationMs, findings, repaired, kinds: JSON.parse(kinds) };
+  const parsed = parseKinds(kinds);
+  if (!isTime(endedAt) || ![durationMs, findings, repaired].every(isCount) || parsed === undefined) return undefined;
+  return { endedAt, durationMs, findings, repaired, kinds: parsed };
+}
+
+function parseKinds(text: string): FsckRun["kinds"] | undefined {
+  try {
+    const kinds: FsckRun["kinds"] = JSON.parse(text);
+    const isSound = Object.values(kinds).every((kind) => isCount(kind?.findings) && isCount(kind?.repaired));
+    return isSound ? kinds : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Replaces the last run. */

@@ -1,4 +1,7 @@
+import { StoredDamage } from "../../errors.ts";
+import { isDuplicate } from "../database/database-errors.ts";
 import type { Param, Queryable, Tx } from "../database/queryable.ts";
+import { isCount } from "./one-row.ts";
 
 /** An act in the public record. Words are those of the contract in lower case: `remove`, `moderator`, `post`, `spam`. */
 export interface ModerationRow {
@@ -19,6 +22,7 @@ const columns = "id, role, act, item, item_id, reason, created_at";
  * the commits, without gaps.
  * @param note a remark that can be erased; empty for none
  * @param isNoted whether an item about it is in an inbox
+ * @throws StoredDamage where the head of the record is missing or damaged
  */
 export async function appendModeration(
   tx: Tx,
@@ -27,16 +31,12 @@ export async function appendModeration(
 ): Promise<void> {
   const id = (await lockModerationHead(tx)).newest + 1;
   await tx.run("UPDATE moderation_head SET newest = ? WHERE id = 1", [id]);
-  await tx.run(`INSERT INTO moderations (${columns}, noted) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, [
-    id,
-    row.role,
-    row.act,
-    row.item,
-    row.item_id,
-    row.reason,
-    row.created_at,
-    isNoted ? 1 : 0,
-  ]);
+  const values = [id, row.role, row.act, row.item, row.item_id, row.reason, row.created_at, isNoted ? 1 : 0];
+  try {
+    await tx.run(`INSERT INTO moderations (${columns}, noted) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, values);
+  } catch (error) {
+    throw isDuplicate(error, "PRIMARY") ? headDamage("names an act that is not the newest", error) : error;
+  }
   if (note !== "") await tx.run("INSERT INTO moderation_notes (moderation_id, note) VALUES (?, ?)", [id, note]);
 }
 
@@ -44,8 +44,13 @@ export async function appendModeration(
 export async function lockModerationHead(tx: Tx): Promise<{ newest: number; sealed: number }> {
   const sql = "SELECT newest, sealed FROM moderation_head WHERE id = 1 FOR UPDATE";
   const [row] = await tx.rows<{ newest: number; sealed: number }>(sql);
-  if (row === undefined) throw new Error("The row of moderation_head is missing; restore it from a backup.");
+  if (row === undefined) throw headDamage("is missing");
+  if (!isCount(row.newest) || !isCount(row.sealed) || row.sealed > row.newest) throw headDamage("is damaged");
   return row;
+}
+
+function headDamage(what: string, cause?: unknown): StoredDamage {
+  return new StoredDamage(`The row of moderation_head ${what}; run stoa fsck, and restore it from a backup.`, cause);
 }
 
 /** Stores up to which act the record is sealed. The head must be locked. */

@@ -1,6 +1,7 @@
 import { StoredDamage } from "../../errors.ts";
 import { isDuplicate } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
+import { isCount, isTime } from "./one-row.ts";
 
 /** A receipt as stored: the canonical bytes, and the values that are also in them. */
 export interface ReceiptRow {
@@ -22,18 +23,19 @@ const columns = "seq, hash, prev_hash, canonical";
 /** Locks the head: nobody else can append until the transaction ends. */
 export async function lockHead(tx: Tx): Promise<Head> {
   const [head] = await tx.rows<Head>("SELECT seq, hash, ts FROM ledger_head WHERE id = 1 FOR UPDATE");
-  if (head === undefined) throw headIsGone();
-  return head;
+  return sound(head);
 }
 
 export async function readHead(db: Queryable): Promise<Head> {
   const [head] = await db.rows<Head>("SELECT seq, hash, ts FROM ledger_head WHERE id = 1");
-  if (head === undefined) throw headIsGone();
-  return head;
+  return sound(head);
 }
 
-function headIsGone(): StoredDamage {
-  return new StoredDamage("The row of ledger_head is missing; restore it from a backup.");
+/** @throws StoredDamage for a row that is missing, or whose numbers cannot be right */
+export function sound<Row extends Head>(head: Row | undefined): Row {
+  if (head === undefined) throw new StoredDamage("The row of ledger_head is missing; restore it from a backup.");
+  if (isCount(head.seq) && isTime(head.ts)) return head;
+  throw new StoredDamage("The row of ledger_head is damaged; stoa fsck says how, and repairs its time.");
 }
 
 /**

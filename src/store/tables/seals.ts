@@ -1,5 +1,7 @@
+import { StoredDamage } from "../../errors.ts";
 import { isDuplicate } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
+import { isDate } from "./one-row.ts";
 
 /** Records that receipt `seq` seals a day; false if the day was sealed before. */
 export function insertSealedDay(tx: Tx, date: string, seq: number): Promise<boolean> {
@@ -37,8 +39,16 @@ export interface Calendar {
   first_day: string;
 }
 
+/** @throws StoredDamage for dates that are none */
 export async function readCalendar(db: Queryable): Promise<Calendar | undefined> {
-  return (await db.rows<Calendar>("SELECT epoch, first_day FROM ledger_epoch WHERE id = 1"))[0];
+  const [calendar] = await db.rows<Calendar>("SELECT epoch, first_day FROM ledger_epoch WHERE id = 1");
+  if (calendar !== undefined) checkDates([calendar.epoch, calendar.first_day]);
+  return calendar;
+}
+
+/** @throws StoredDamage if a date of the calendar is none */
+export function checkDates(dates: readonly string[]): void {
+  if (!dates.every(isDate)) throw new StoredDamage("The row of ledger_epoch is damaged; run stoa fsck --repair.");
 }
 
 export async function insertCalendar(tx: Tx, { epoch, first_day }: Calendar): Promise<void> {
