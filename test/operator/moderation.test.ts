@@ -132,8 +132,7 @@ describe("fsck", () => {
       const { status, out } = await fsck();
       expect(status).toBe(1);
       const found = out.filter((line) => !withoutTriggers.includes(line));
-      expect(found).toHaveLength(expected.length);
-      for (const [index, pattern] of expected.entries()) expect(found[index]).toMatch(pattern);
+      expect(found).toEqual(expect.arrayContaining(expected.map((pattern) => expect.stringMatching(pattern))));
       await db.rows(repair);
       expect((await fsck()).out).toEqual(withoutTriggers);
     }

@@ -16,11 +16,13 @@ import type { RepairableFinding } from "./index-check.ts";
  * operator can give it again.
  */
 export async function* findWrongApprovals(db: Queryable): AsyncGenerator<RepairableFinding, void> {
-  for (let after = 0; ; ) {
+  for (let after = Number.MIN_SAFE_INTEGER; ; ) {
     const approvals = await listClockApprovals(db, after);
-    if (approvals.length === 0) return;
     for (const approval of approvals) yield* await checkApproval(db, approval);
-    after = approvals.at(-1)?.seq ?? after;
+    const last = approvals.at(-1)?.seq;
+    // A damaged number may be too large to go on from.
+    if (last === undefined || !Number.isSafeInteger(last)) return;
+    after = last;
   }
 }
 

@@ -66,13 +66,15 @@ export async function* findWrongRows(db: Queryable, check: IndexCheck): AsyncGen
   let after: IndexRow | undefined;
   for (;;) {
     const rows = await listIndexRows(db, check, after);
-    if (rows.length === 0) return;
+    const last = rows.at(-1);
+    // A damaged key that is no ASCII text is read as another one, and so found again and again.
+    if (last === undefined || after?.key.every((value, index) => isSame(value, last.key[index]))) return;
     const right = await Promise.all(rows.map((row) => isRight(db, check, row)));
     for (const row of rows.filter((_, index) => !right[index])) {
       const problem = `receipt ${row.seq} ${check.denial}`;
       yield { finding: { ...nameOf(check, row), problem }, repair: (tx) => deleteIndexRow(tx, check, row) };
     }
-    after = rows.at(-1);
+    after = last;
   }
 }
 

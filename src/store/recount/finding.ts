@@ -41,6 +41,7 @@ export interface TableCheck {
     | "inbox_items"
     | "moderation_notes"
     | "moderations"
+    | "post_revisions"
     | "posts"
     | "removed_comments"
     | "removed_posts"

@@ -1,5 +1,6 @@
 import type { Database } from "../database/database.ts";
 import type { Queryable } from "../database/queryable.ts";
+import { isCount } from "../tables/one-row.ts";
 import { encryptedResponseMs, hasLostTime, isDamagedReply, keyLifetimeMs } from "../tables/reply-check.ts";
 import { compare, type Finding, leftOut, type Outcome } from "./finding.ts";
 
@@ -12,6 +13,7 @@ interface Row {
   due_at: number;
   reply_check: Buffer | null;
   item: string | null;
+  item_id: number | null;
 }
 
 /** Rows read at once. A stored response may have some hundreds of kilobytes. */
@@ -30,7 +32,7 @@ export async function* checkReplies(
   try {
     for (let after: Buffer = Buffer.alloc(0); ; ) {
       const rows = await db.rows<Row>(
-        `SELECT id, fingerprint, reply, sealed, created_at, due_at, reply_check, item FROM idempotency_replies
+        `SELECT id, fingerprint, reply, sealed, created_at, due_at, reply_check, item, item_id FROM idempotency_replies
          WHERE id > ? ORDER BY id LIMIT ${batch}`,
         [after],
       );
@@ -58,6 +60,10 @@ function findWrong(row: Row): Finding[] {
   }
   if (!Number.isSafeInteger(created_at)) {
     return [{ subject: "idempotency_replies.created_at", key, problem: `stored ${created_at}, which is no time` }];
+  }
+  const isItem = row.item === null ? row.item_id === null : row.item === "post" || row.item === "comment";
+  if (!isItem || (row.item !== null && !isCount(row.item_id))) {
+    return [{ subject: "idempotency_replies.item", key, problem: "it names no post or comment" }];
   }
   const isErasedEarly = sealed === 1 && reply !== null;
   const right = created_at + (isErasedEarly ? encryptedResponseMs : keyLifetimeMs);

@@ -9,6 +9,7 @@ import { inboxCheck, inboxItemCheck } from "./inboxes.ts";
 import { commentVoteCheck, referenceChecks, voteCheck } from "./orphans.ts";
 import { postCheck } from "./posts.ts";
 import { removedPostCheck } from "./removed-posts.ts";
+import { ruleChecks } from "./rules.ts";
 
 /** Every table of the board that has counters or parents. */
 export const tableChecks: readonly TableCheck[] = [
@@ -23,6 +24,7 @@ export const tableChecks: readonly TableCheck[] = [
   inboxItemCheck,
   inboxCheck,
   ...referenceChecks,
+  ...ruleChecks,
 ];
 
 /** Whether `repairRow` can set the value that a finding is about. */
