@@ -15,7 +15,7 @@ const fsck = async () => (await operate(service.db.config, ["fsck"])).out;
 
 beforeAll(async () => {
   const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
-  service = await startModerated({ config: { metrics }, overrides: { triggerLookMs: 0 } });
+  service = await startModerated({ config: { metrics } });
   author = await service.register();
   await seal();
   await removePost();

@@ -10,6 +10,7 @@ export const oneRowTables = [
   "ledger_head",
   "ledger_verification",
   "moderation_head",
+  "reply_outlines",
   "schema_lease",
   "search_rounds",
 ] as const;
