@@ -130,7 +130,9 @@ export async function startVictim(environment: Record<string, string> = {}): Pro
 
 /** The lines of a log that tell of a fault that nobody expected. */
 export function faultsIn(output: string): string[] {
-  return output.split("\n").filter((line) => /unhandled|uncaught|^\s+at /i.test(line) || /^\{"level":"(error|fatal)"/.test(line));
+  return output
+    .split("\n")
+    .filter((line) => /unhandled|uncaught|^\s+at /i.test(line) || /^\{"level":"(error|fatal)"/.test(line));
 }
 
 /** Prints what an attack did to the service and its neighbour. */

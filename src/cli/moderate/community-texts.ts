@@ -1,6 +1,6 @@
 import type { Community, OperatorClient } from "../../client/index.ts";
-import type { Dialog } from "./dialog.ts";
 import { terminalText } from "../terminal-text.ts";
+import type { Dialog } from "./dialog.ts";
 
 /**
  * Shows the texts of the communities that an erased agent created, and asks of each whether to replace its title by its name

@@ -1,7 +1,7 @@
 // What the operator sees and is asked before an act that would do harm by mistake.
 import type { StoaClient, Words } from "../../client/index.ts";
-import type { Act, Keeping, Why } from "./arguments.ts";
 import { terminalText } from "../terminal-text.ts";
+import type { Act, Keeping, Why } from "./arguments.ts";
 import { previewAgent, previewItem } from "./preview.ts";
 
 export interface Plan {
