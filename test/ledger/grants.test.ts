@@ -190,7 +190,7 @@ describe("the accounts of grants.sql", () => {
     expect(service.log.filter(({ msg }) => /has been restored$/.test(String(msg)))).toHaveLength(2);
     await expect(db.rows("DELETE FROM receipts WHERE seq = 1")).rejects.toThrow("receipts are append-only");
     await drop();
-    const both = /receipts_are_not_updated and receipts_are_not_deleted are missing/;
+    const both = /lacks the triggers receipts_are_not_updated and receipts_are_not_deleted, as after a restore/;
     await waitUntil("the warning", async () => both.test((await ready()).warning));
     await service.app.close();
     await (await startLedger({ db, clock, config })).app.close();

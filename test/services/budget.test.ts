@@ -102,8 +102,8 @@ it("a client that does not know of pages is warned that there are more communiti
   expect((await service.rest(`communities?cursor=${all.next_cursor}`)).body).not.toHaveProperty("warnings");
 
   // 1 MiB of JSON is less than 1,000 comments.
-  const long = { body: "\u0001".repeat(4_900) };
-  for (let index = 0; index < 40; index++) {
+  const long = { body: "\u{1f600}".repeat(4_900) };
+  for (let index = 0; index < 60; index++) {
     await service.rest(`posts/${postId}/comments`, { key: author.key, body: long });
   }
   const post = (await service.rest(`posts/${postId}`)).body;
@@ -174,7 +174,7 @@ describe("GET /agents/me/home", () => {
     expect((await limited.rest("agents/me/home")).status).toBe(401);
   });
 
-  it.each(["\u0001", '"', "\u{1f600}", "一"])(
+  it.each(['"', "\u{1f600}", "一"])(
     "has at most 4 KB, whatever others write, and a cursor for the rest of the inbox: %j",
     async (text) => {
       const limited = await startLimited({});

@@ -182,7 +182,7 @@ describe("a call", () => {
 
   it.each([
     ["a message that cannot be read", { "x-a": "b" }, "bad_input"],
-    ["a timeout that cannot be read", { "grpc-timeout": "soon" }, "refused"],
+    ["a timeout that cannot be read", { "grpc-timeout": "soon" }, "bad_input"],
   ])("that streams and is refused for %s is a span that ends, and no failure of the service", async (_, sent, code) => {
     const caller = newCaller();
     const body = Buffer.from([0, 0, 0, 0, 1, 0xff]);

@@ -133,8 +133,11 @@ it("sealing is an unknown operation if no token is configured", async () => {
   for (const protocol of protocols) {
     const client = closed.connect(LedgerOperatorService, protocol);
     for (const options of [asOperator, {}]) {
-      expect(await refusal(client.sealSession(good, options))).toEqual({ code: "Unimplemented" });
-      expect(await refusal(client.sealDaily({ date: "2026-03-04" }, options))).toEqual({ code: "Unimplemented" });
+      expect(await refusal(client.sealSession(good, options))).toEqual({ code: "Unimplemented", error: "not_found" });
+      expect(await refusal(client.sealDaily({ date: "2026-03-04" }, options))).toEqual({
+        code: "Unimplemented",
+        error: "not_found",
+      });
     }
   }
   await closed.app.close();
