@@ -9,6 +9,9 @@ export { describeFinding, type Outcome } from "../../store/recount/finding.ts";
 
 /** How many keys of a table one statement checks. What it counts of each is seen at the same moment. */
 const maxKeys = 1_000;
+const maxSafe = Number.MAX_SAFE_INTEGER;
+/** Below every key. */
+const beforeAll = -(2 ** 64);
 
 /**
  * Recomputes every stored value that follows from other rows, and looks for rows whose parent is missing. It may run while
@@ -38,19 +41,26 @@ export async function* recountBoard(
 
 /** Checks a table in the order of its key. */
 async function* walk(db: Queryable, check: Check, now: () => number): AsyncGenerator<Finding, void> {
-  let first = await nextKey(db, check, Number.MIN_SAFE_INTEGER);
+  let first = await nextKey(db, check, beforeAll);
   while (first !== undefined) {
-    const range = { after: first - 1, to: first + maxKeys - 1 };
+    const range = rangeFrom(first);
     yield* findIn(db, check, range, now);
     first = await nextKey(db, check, range.to);
   }
+}
+
+/** Keys beyond 2^53 are damage, and numbers cannot tell them apart: they are one range, as are those below -2^53. */
+function rangeFrom(first: number): Range {
+  const to = first + maxKeys - 1;
+  if (first < -maxSafe) return { after: beforeAll, to: -maxSafe };
+  return to <= maxSafe ? { after: first - 1, to } : { after: Math.min(first - 1, maxSafe), to: 2 ** 63 };
 }
 
 /** Of a single key, up to about `maxFindings` findings are reported. The next run finds the others. */
 async function* findIn(db: Queryable, check: Check, range: Range, now: () => number): AsyncGenerator<Finding, void> {
   const found = await check.find(db, range, now());
   const keys = range.to - range.after;
-  if (found.length <= maxFindings || keys === 1) {
+  if (found.length <= maxFindings || keys === 1 || Math.max(-range.after, range.to) > maxSafe) {
     yield* found;
     return;
   }

@@ -16,13 +16,13 @@ import type { RepairableFinding } from "./index-check.ts";
  * operator can give it again.
  */
 export async function* findWrongApprovals(db: Queryable): AsyncGenerator<RepairableFinding, void> {
-  for (let after = Number.MIN_SAFE_INTEGER; ; ) {
+  // A damaged number may be below or above those that a Number tells apart.
+  for (let after = -(2 ** 64); ; ) {
     const approvals = await listClockApprovals(db, after);
     for (const approval of approvals) yield* await checkApproval(db, approval);
     const last = approvals.at(-1)?.seq;
-    // A damaged number may be too large to go on from.
-    if (last === undefined || !Number.isSafeInteger(last)) return;
-    after = last;
+    if (last === undefined || last > Number.MAX_SAFE_INTEGER) return;
+    after = Math.max(last, Number.MIN_SAFE_INTEGER);
   }
 }
 
