@@ -17,16 +17,19 @@ export class Load {
   readonly #random: Random;
   readonly #urls: () => string[];
   readonly #running: Promise<unknown>;
+  readonly #mixesVersions: boolean;
   #stopped = false;
 
-  constructor(urls: () => string[], operatorToken: string, seed: number) {
+  /** @param mixesVersions see `Caller` */
+  constructor(urls: () => string[], operatorToken: string, seed: number, mixesVersions = false) {
     this.#urls = urls;
+    this.#mixesVersions = mixesVersions;
     const random = new Random(seed);
     this.#random = random;
     const fork = () => new Random(random.below(2 ** 32));
     const agents = Array.from({ length: agentCount }, (_, index) => {
       const ways = fork();
-      return new HammerAgent(`load-${index}`, new Caller(urls, ways, this.#tally), ways, this.done);
+      return new HammerAgent(`load-${index}`, new Caller(urls, ways, this.#tally, mixesVersions), ways, this.done);
     });
     this.#sealer = new Sealer("book", urls, fork(), operatorToken);
     this.#running = Promise.all([...agents, this.#sealer].map((each) => each.run(() => this.#stopped)));
@@ -62,7 +65,7 @@ export class Load {
 
   /** Call it after `stop`. @returns descriptions of what was lost, doubled or answered wrongly */
   async check(db: TestDatabase): Promise<string[]> {
-    const plainCaller = new Caller(this.#urls, this.#random, this.#tally);
+    const plainCaller = new Caller(this.#urls, this.#random, this.#tally, this.#mixesVersions);
     const replays = await auditReplays(plainCaller, this.done);
     plainCaller.close();
     return [

@@ -33,12 +33,25 @@ export class Caller {
   readonly #random: Random;
   readonly #tally: Tally;
   readonly #connections = keptConnections();
+  readonly #mixesVersions: boolean;
 
-  /** @param urls the current addresses of the replicas */
-  constructor(urls: () => string[], random: Random, tally: Tally) {
+  /**
+   * @param urls the current addresses of the replicas
+   * @param mixesVersions whether replies of two versions may differ in the words of errors, and in members that the later one adds
+   */
+  constructor(urls: () => string[], random: Random, tally: Tally, mixesVersions = false) {
     this.#urls = urls;
     this.#random = random;
     this.#tally = tally;
+    this.#mixesVersions = mixesVersions;
+  }
+
+  /** Whether two replies say the same. */
+  areSame(one: string, other: string): boolean {
+    if (one === other || !this.#mixesVersions) return one === other;
+    const [a, b] = [JSON.parse(one), JSON.parse(other)];
+    if (a.ok === false) return a.error === b.error && a.field === b.field;
+    return JSON.stringify(inCommon(a, b)) === JSON.stringify(inCommon(b, a));
   }
 
   /** @param mode `plain` cuts no connections and sends nothing twice */
@@ -50,7 +63,8 @@ export class Caller {
       const definite = replies.filter((reply) => reply !== undefined);
       for (const reply of definite) {
         // Failures are not stored: between two of them, what was removed first may lose the post that it stands on.
-        const isSame = reply.text === definite[0]?.text || call.changing === true || reply.status === 404;
+        const isSame =
+          this.areSame(reply.text, definite[0]?.text ?? "") || call.changing === true || reply.status === 404;
         if (!isSame || reply.status !== definite[0]?.status) {
           this.#fault(call, `two replies to one request: ${definite[0]?.text} and ${reply.text}`);
         }
@@ -92,4 +106,15 @@ export class Caller {
   #fault({ method, path }: Call, what: string): void {
     this.#tally.faults.push(`${method} ${path}: ${what}`);
   }
+}
+
+/** What `one` says, without the members that `other` lacks. */
+function inCommon(one: unknown, other: unknown): unknown {
+  if (!isObject(one) || !isObject(other)) return one;
+  const names = Object.keys(one).filter((name) => name in other);
+  return names.map((name) => [name, inCommon(one[name], other[name])]);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
 }

@@ -18,7 +18,7 @@ afterEach(destroyAll);
 
 /** Fills the inbox of the neighbour with items about a long comment. */
 async function fillInbox({ db }: Victim): Promise<void> {
-  const body = "\u0001".repeat(5_000);
+  const body = "\u{1f600}".repeat(5_000);
   await db.pool.query("INSERT INTO comments (post_id, author_id, body, created_at) VALUES (1, 1, ?, 0)", [body]);
   const [comment] = await db.rows<{ id: number }>("SELECT MAX(id) AS id FROM comments");
   const items = Array.from({ length: itemCount }, (_, i) => [1, i + 1, "mention", 1, comment?.id, 1, Date.now()]);

@@ -29,7 +29,7 @@ let victim: Victim;
 beforeAll(async () => {
   // Requests that are refused for their number would not be read.
   victim = await startVictim({ STOA_RATE_LIMITS: "off" });
-  const body = "\u0001".repeat(10_000);
+  const body = "\u{1f600}".repeat(10_000);
   for (let index = 0; index < 50; index++) {
     await askRest(victim.url, "posts", { key: victim.key, body: { title: `Post ${index}`, body } });
   }

@@ -22,7 +22,7 @@ const hard: Record<string, string> = {
   images: "![",
   "quotes with lists": "> - > - > - > - a\n",
   "quotation marks": '"',
-  "control characters": "\u0001",
+  "characters that nobody sees": "\u200b",
   "a mixture that is light enough to be parsed": "**[a](/b)** `c` ~~d~~, and some words between them. ",
 };
 

@@ -84,7 +84,7 @@ describe("costly reads", { timeout: 120_000 }, () => {
       Array.from({ length: 1_900 }, (_, i) => `w${i % 40}`).join(" "),
       "\u4e00\u4e8c\u4e09".repeat(3_300),
       "a\u0300\u0316".repeat(1_100),
-      "\u0001".repeat(9_900),
+      '"'.repeat(9_900),
     ];
     for (let index = 0; index < 90; index++) {
       const body = `${texts[index % texts.length]} common ${index}`.slice(-10_000);

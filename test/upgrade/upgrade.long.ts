@@ -32,7 +32,7 @@ it(`the version before ${migration} serves while this one migrates, and beside i
 
   const before = await start(older.program);
   let urls = [before.url];
-  const load = new Load(() => urls, operatorToken, 20_261_122);
+  const load = new Load(() => urls, operatorToken, 20_261_122, true);
   await load.more(60, 3);
   expect((await versions()).map(({ name }) => name)).not.toContain(migration);
 
