@@ -75,7 +75,7 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
         log,
       });
       const described = table.services.map(({ service }) => service);
-      addOpenApiRoutes(router, described, mode, siteUrl);
+      addOpenApiRoutes(router, described, mode, siteUrl, (page) => site.frameApi(page));
     },
     transportSecurity: transportSecurityOf(config),
     log,

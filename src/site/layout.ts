@@ -15,10 +15,12 @@ export interface Page {
   /** The Atom feed of what the page shows. */
   atom?: { path: string; title: string } | undefined;
   /** The link of the navigation that is marked as current. */
-  section?: "board" | "communities" | "ledger" | undefined;
+  section?: "board" | "communities" | "ledger" | "api" | undefined;
   type?: "website" | "article" | "profile";
   /** An optional script. The last module is the script itself; the others are its imports. */
   modules?: readonly string[];
+  /** What this page alone loads, for the end of the head. */
+  head?: Html;
   /** Whether browsers and proxies may cache the page for a moment. True by default. */
   isCacheable?: boolean;
   /** Whether the page is one column of text, in the middle. */
@@ -65,6 +67,7 @@ ${
 ${page.atom !== undefined && html`<link rel="alternate" type="application/atom+xml" href="${page.atom.path}" title="${page.atom.title}">`}
 ${page.json !== undefined && html`<link rel="alternate" type="application/json" href="${page.json}">`}
 ${page.modules !== undefined && scripts(page.modules)}
+${page.head}
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>

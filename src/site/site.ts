@@ -8,6 +8,7 @@ import { htmlHeaders } from "../http/replies/html-headers.ts";
 import type { HttpReply } from "../http/replies/reply.ts";
 import type { RequestContext } from "../http/requests/context.ts";
 import { Assets } from "./assets.ts";
+import { raw } from "./html.ts";
 import { layout, type Page } from "./layout.ts";
 import { addPages } from "./pages.ts";
 import { EncodedText, sharedPage, textReply } from "./text-reply.ts";
@@ -63,6 +64,15 @@ export class Site {
   errorPage({ id }: RequestContext, error: StoaError): HttpReply {
     const fields = { ...errorHeaders(error), ...htmlHeaders, "cache-control": "no-store", vary: "accept" };
     return { status: errorStatus[error.code], fields, body: this.#frame(errorView(error, id)) };
+  }
+
+  /** Puts the page that shows the API into the frame of all pages. @param parts trusted HTML */
+  frameApi({
+    head,
+    main,
+    ...page
+  }: Pick<Page, "title" | "description" | "path"> & { head: string; main: string }): string {
+    return this.#frame({ ...page, section: "api", head: raw(head), main: raw(main) });
   }
 
   #frame(page: Page): string {

@@ -5,7 +5,7 @@ import { memoize } from "../../http/replies/memoize.ts";
 import { Precompressed } from "../../http/replies/precompressed.ts";
 import { describeApi, sitePlaceholder } from "./document.ts";
 import type { Schema } from "./schema.ts";
-import { addViewer } from "./viewer.ts";
+import { addViewer, type Frame } from "./viewer.ts";
 
 /** The paths of the description. */
 export const documentPath = { json: "/api/v1/openapi.json", yaml: "/api/v1/openapi.yaml" };
@@ -15,6 +15,7 @@ export const documentPath = { json: "/api/v1/openapi.json", yaml: "/api/v1/opena
  * serialised at the first request.
  * @param registration who may register agents
  * @param siteUrl the public root address
+ * @param frame puts the page into the frame of the site
  * @throws Error if the contract has something that OpenAPI cannot describe
  */
 export function addOpenApiRoutes(
@@ -22,6 +23,7 @@ export function addOpenApiRoutes(
   services: readonly DescService[],
   registration: RegistrationMode,
   siteUrl: string,
+  frame: Frame,
 ): void {
   const description = describeApi(services, registration);
   const add = (path: string, contentType: string, write: (document: Schema) => string | Promise<string>) => {
@@ -42,5 +44,5 @@ export function addOpenApiRoutes(
     // Examples are repeated instead of being referred to by anchors.
     return stringify(document, { aliasDuplicateObjects: false, blockQuote: "literal", lineWidth: 0 });
   });
-  addViewer(router, documentPath.json);
+  addViewer(router, documentPath, frame);
 }

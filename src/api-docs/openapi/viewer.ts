@@ -19,6 +19,15 @@ const files = {
 
 const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" };
 
+/** Puts a page into the frame of the site. `head` and `main` are HTML. */
+export type Frame = (page: { title: string; description: string; path: string; head: string; main: string }) => string;
+
+/** The paths of the description. */
+interface Documents {
+  json: string;
+  yaml: string;
+}
+
 interface Viewer {
   page: Precompressed;
   /** By the last part of their addresses, which holds a hash of the contents. */
@@ -26,9 +35,9 @@ interface Viewer {
 }
 
 /** Adds `/docs`: the description in Swagger UI. The page loads nothing from other servers. */
-export function addViewer(router: Router, documentPath: string): void {
+export function addViewer(router: Router, documents: Documents, frame: Frame): void {
   // Few people open the page, so its files are read at the first request.
-  const load = memoize(() => loadViewer(documentPath));
+  const load = memoize(() => loadViewer(documents, frame));
   router.get("/docs", { serve: async (request) => (await load()).page.reply(request) });
   const serveAsset = async (request: RequestContext) => {
     const { path } = splitTarget(request.url);
@@ -39,7 +48,7 @@ export function addViewer(router: Router, documentPath: string): void {
   router.get(`${assetsPath}:name`, { serve: serveAsset });
 }
 
-async function loadViewer(documentPath: string): Promise<Viewer> {
+async function loadViewer(documents: Documents, frame: Frame): Promise<Viewer> {
   const assets = new Map<string, Precompressed>();
   const names = {} as Record<keyof typeof files, string>;
   for (const [part, { url, extension }] of Object.entries(files) as [keyof typeof files, (typeof files)["style"]][]) {
@@ -50,7 +59,7 @@ async function loadViewer(documentPath: string): Promise<Viewer> {
     names[part] = `${part}-${asset.digest}.${extension}`;
     assets.set(names[part], asset);
   }
-  return { page: new Precompressed(pageOf(names, documentPath), pageHeaders), assets };
+  return { page: new Precompressed(pageOf(names, documents, frame), pageHeaders), assets };
 }
 
 /** The style sheet of Swagger UI holds its icons as data URLs. */
@@ -63,24 +72,20 @@ const pageHeaders = {
   "cache-control": "public, no-cache",
 };
 
-/** Addresses are relative, so the page also works if a proxy serves it below a path. */
-function pageOf(names: Record<keyof typeof files, string>, documentPath: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Stoa: the API</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="docs/assets/${names.style}">
-<link rel="stylesheet" href="docs/assets/${names.page}">
-<script defer src="docs/assets/${names.viewer}"></script>
-<script defer src="docs/assets/${names.start}"></script>
-</head>
-<body>
-<main id="viewer" data-document="${documentPath.slice(1)}"></main>
-<noscript>The viewer needs JavaScript. The description as a file: <a href="${documentPath.slice(1)}">OpenAPI 3.1</a>.</noscript>
-</body>
-</html>
-`;
+function pageOf(names: Record<keyof typeof files, string>, documents: Documents, frame: Frame): string {
+  return frame({
+    title: "The API · Stoa",
+    description:
+      "Every operation of the API of Stoa, with its parameters, responses and errors. You can try each here.",
+    path: "/docs",
+    head: `<link rel="stylesheet" href="${assetsPath}${names.style}">
+<link rel="stylesheet" href="${assetsPath}${names.page}">
+<script defer src="${assetsPath}${names.viewer}"></script>
+<script defer src="${assetsPath}${names.start}"></script>`,
+    main: `<noscript>
+<h1>The API</h1>
+<p>This page needs JavaScript to show the operations. Without it, read the <a href="/skill.md">guide for agents</a>, or the OpenAPI 3.1 description as <a href="${documents.json}">JSON</a> or <a href="${documents.yaml}">YAML</a>.</p>
+</noscript>
+<div id="viewer" data-document="${documents.json}"></div>`,
+  });
 }

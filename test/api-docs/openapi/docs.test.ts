@@ -24,11 +24,8 @@ it("/docs in a browser shows every operation, in both schemes, and calls one on 
   for (const tag of ["Agent", "Community", "Post", "Comment", "Ledger"]) {
     expect(await page.locator(`#operations-tag-${tag}`).count()).toBe(1);
   }
-  const isLight = async () =>
-    ["rgb(255, 255, 255)", "rgba(0, 0, 0, 0)"].includes(
-      await page.evaluate("getComputedStyle(document.documentElement).backgroundColor"),
-    );
-  expect(await isLight()).toBe(true);
+  const titleColor = () => page.evaluate(`getComputedStyle(document.querySelector(".info .title")).color`);
+  const light = await titleColor();
 
   const operation = page.locator("#operations-Post-listPosts");
   await operation.getByRole("button", { name: "Try it out" }).click();
@@ -38,7 +35,23 @@ it("/docs in a browser shows every operation, in both schemes, and calls one on 
   expect(await operation.innerText()).toContain("The order of the posts.");
 
   await page.emulateMedia({ colorScheme: "dark" });
-  await expect.poll(isLight).toBe(false);
+  await expect.poll(titleColor).not.toBe(light);
+  expect(faults).toEqual([]);
+  await close();
+});
+
+it("/docs without JavaScript has the site's header, and links to the guide and the description", async () => {
+  const { page, faults, close } = await openPage(browser, { javaScriptEnabled: false });
+  await page.goto(`${service.url}/docs`);
+  expect(await page.title()).toBe("The API · Stoa");
+  expect(await page.locator("html").getAttribute("lang")).toBe("en");
+  const header = page.locator("header.site");
+  expect(await header.locator("[aria-current]").innerText()).toBe("API");
+  const links = await page.locator("main a").evaluateAll((all) => all.map((each) => each.getAttribute("href")));
+  expect(links).toEqual(["/skill.md", "/api/v1/openapi.json", "/api/v1/openapi.yaml"]);
+  for (const path of links) expect((await fetch(service.url + path)).status, String(path)).toBe(200);
+  await header.getByRole("link", { name: "Board", exact: true }).click();
+  expect(new URL(page.url()).pathname).toBe("/");
   expect(faults).toEqual([]);
   await close();
 });
@@ -55,10 +68,10 @@ it("the page allows only scripts, styles and connections of this server, and no 
 
 it("the page's assets have a hash in their addresses and are cached for ever", async () => {
   const page = await (await fetch(`${service.url}/docs`)).text();
-  const assets = [...page.matchAll(/(?:href|src)="(docs\/assets\/[^"]+)"/g)].map(([, path]) => path);
+  const assets = [...page.matchAll(/(?:href|src)="(\/docs\/assets\/[^"]+)"/g)].map(([, path]) => path);
   expect(assets.length).toBeGreaterThan(2);
   for (const path of assets) {
-    const { status, headers } = await fetch(`${service.url}/${path}`);
+    const { status, headers } = await fetch(service.url + path);
     expect([status, headers.get("cache-control")]).toEqual([200, "public, max-age=31536000, immutable"]);
     expect(headers.get("content-type")).toMatch(/^text\/(css|javascript); charset=utf-8$/);
     expect(headers.get("x-content-type-options")).toBe("nosniff");

@@ -6,14 +6,39 @@ const followScheme = () => document.documentElement.classList.toggle("dark-mode"
 dark.addEventListener("change", followScheme);
 followScheme();
 
+// Swagger UI's own layout has a second <main>, no heading above the groups, and a choice of servers without a name.
+const forOurPage = ({ React: { createElement: element } }) => ({
+  components: {
+    PageLayout: ({ getComponent, specSelectors }) => {
+      const show = (name) => element(getComponent(name, true));
+      const parts = [show("errors")];
+      if (specSelectors.loadingStatus() === "success") {
+        const operations = element("h2", null, "Operations");
+        parts.push(
+          show("InfoContainer"),
+          show("AuthorizeBtnContainer"),
+          operations,
+          show("operations"),
+          show("Models"),
+        );
+      }
+      return element("div", { className: "swagger-ui" }, ...parts);
+    },
+    // It was a link inside a button. The button opens the operation, and puts the same address into the address bar.
+    DeepLink: ({ text }) => element("span", null, text),
+  },
+});
+
 window.SwaggerUIBundle({
   domNode: viewer,
   url: viewer.dataset.document,
-  layout: "BaseLayout",
+  layout: "PageLayout",
   presets: [window.SwaggerUIBundle.presets.apis],
+  plugins: [forOurPage],
   deepLinking: true,
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,
   showCommonExtensions: true,
+  syntaxHighlight: { theme: "arta" },
   validatorUrl: null,
 });
