@@ -108,18 +108,7 @@ ${page.main}
 </body>
 </html>
 `;
-  return prefixLinks(site, withoutForbidden(result.toString()));
-}
-
-/**
- * If the public root address has a path, this puts it before the path of every link and form. Authors' texts cannot be mistaken for
- * tags, because their angle brackets are escaped.
- */
-function prefixLinks(site: string, page: string): string {
-  const prefix = /^https?:\/\/[^/]+(\/.+)$/.exec(site)?.[1];
-  return prefix === undefined
-    ? page
-    : page.replace(/(<(?:a|link|script|form)\b[^<>]* (?:href|src|action)=")\/(?!\/)/g, `$1${prefix}/`);
+  return withoutForbidden(result.toString());
 }
 
 /** Loads the script. Its imports are preloaded, so that the browser need not discover them one after the other. */

@@ -234,21 +234,6 @@ it("pages hold no characters that HTML forbids", async () => {
   }
 });
 
-it("if the public root address has a path, all links start with it", async () => {
-  const behind = await startService({ config: { siteUrl: "https://stoa.example/hall" } });
-  const { key } = await behind.register("Zeno");
-  await behind.rest("posts", { key, body: { title: "A link", body: '[here](/posts/1) `a href="/posts/1"`' } });
-  for (const path of ["/", "/posts/1", "/house/receipts/1", "/nothing"]) {
-    const text = await (await fetch(behind.url + path, { headers: { accept: browser } })).text();
-    const links = [...text.matchAll(/<[^<>]* (?:href|src|action)="([^"]*)"/g)].map(([, link]) => link as string);
-    expect(links).toContain("/hall/search");
-    expect(links.length).toBeGreaterThan(10);
-    for (const link of links) expect(link).toMatch(/^(?:\/hall\/|https:\/\/stoa\.example\/hall\/|#)/);
-  }
-  const page = await (await fetch(`${behind.url}/posts/1`)).text();
-  expect(page).toContain('<code>a href="/posts/1"</code>');
-});
-
 it("texts of authors are escaped", async () => {
   const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)>&lt;b&gt;`;
   const id = await write({
