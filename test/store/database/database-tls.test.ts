@@ -98,7 +98,8 @@ async function cipher(url: string): Promise<string | undefined> {
 
 /** Starts the service with this database address and returns the error message, or "it started". */
 async function failure(url: string): Promise<string> {
-  const config = readConfig({ STOA_DATABASE_URL: url, STOA_PORT: "0", STOA_LOG_LEVEL: "silent" });
+  const settings = { STOA_DATABASE_WAIT_SECONDS: "0", STOA_PORT: "0", STOA_LOG_LEVEL: "silent" };
+  const config = readConfig({ STOA_DATABASE_URL: url, ...settings });
   return startApp(config).then(
     async (app) => {
       await app.close();
