@@ -77,6 +77,8 @@ export async function hammer(options: HammerOptions): Promise<HammerReport> {
       STOA_LOG_LEVEL: "warn",
       // All agents have the same address here.
       STOA_RATE_LIMITS: "off",
+      STOA_MAX_CONNECTIONS_PER_ADDRESS: "4096",
+      STOA_MAX_CONNECTIONS: "4096",
       ...settings,
     })),
   );
