@@ -2,8 +2,9 @@
 import { erasedName } from "../tables/suspensions.ts";
 import { limitRows, refuse, type TableCheck } from "./finding.ts";
 
-/** A rule of one column: SQL that is true of each right row `t`, and what is wrong with a row that breaks it. */
-type Rules = Readonly<Record<string, readonly [holds: string, problem: string]>>;
+/** A rule of one column: SQL that is true of each right row `t`, and what is wrong with a value that breaks it. */
+type Rule = readonly [holds: string, problem: string | ((value: unknown) => string)];
+type Rules = Readonly<Record<string, Rule>>;
 
 const inWords = (column: string, words: string) =>
   `t.${column} IN (${words
@@ -17,6 +18,15 @@ const isFlag = (column: string) => `t.${column} IN (0, 1)`;
 /** Keys that end have a time when they do. */
 const endsInTime = "(t.previous_key_hash IS NULL) = (t.previous_key_expires_at IS NULL)";
 const exists = (table: string, condition: string) => `EXISTS (SELECT 1 FROM ${table} r WHERE ${condition})`;
+/** The column holds the id of a row in one of these tables. */
+const refersTo = (column: string, noun: string, ...tables: string[]): Record<string, Rule> => ({
+  [column]: [
+    tables.map((table) => exists(table, `r.id = t.${column}`)).join(" OR "),
+    (id) => `there is no ${noun} ${id}`,
+  ],
+});
+const toAgent = refersTo("agent_id", "agent", "agents");
+const toCommunity = refersTo("community_id", "community", "communities");
 const itemExists = (item: string, id: string) =>
   `CASE ${item} WHEN 'post' THEN ${exists("posts", `r.id = ${id}`)} OR ${exists("removed_posts", `r.id = ${id}`)}
      WHEN 'comment' THEN ${exists("comments", `r.id = ${id}`)} OR ${exists("removed_comments", `r.id = ${id}`)}
@@ -59,7 +69,10 @@ export const ruleChecks: readonly TableCheck[] = [
     previous_key_expires_at: [endsInTime, "there is a key without its end, or an end without its key"],
     resident: ["t.resident IS NULL OR t.resident >= 1", "it is less than 1"],
   }),
+  createRuleCheck("agent_limits", ["agent_id", "kind"], toAgent),
+  createRuleCheck("moderation_notes", ["moderation_id"], refersTo("moderation_id", "act", "moderations")),
   createRuleCheck("suspensions", ["agent_id"], {
+    ...toAgent,
     reason: [inWords("reason", reasons), noWord],
     previous_key_expires_at: [endsInTime, "there is a key without its end, or an end without its key"],
   }),
@@ -74,7 +87,11 @@ export const ruleChecks: readonly TableCheck[] = [
   }),
   createRuleCheck("removed_comments", ["id"], removedRules("comment", "t.body = ''")),
   createRuleCheck("post_revisions", ["id"], { post_id: [itemExists("'post'", "t.post_id"), "there is no such post"] }),
-  createRuleCheck("community_moderators", ["community_id", "agent_id"], { standing: [isFlag("standing"), noWord] }),
+  createRuleCheck("community_moderators", ["community_id", "agent_id"], {
+    ...toAgent,
+    ...toCommunity,
+    standing: [isFlag("standing"), noWord],
+  }),
   createRuleCheck("inboxes", ["agent_id"], {
     closed: [
       `t.closed IN (0, 1, 2) AND (t.closed > 0) = ${exists("agents", `r.id = t.agent_id AND r.name = '${erasedName}'`)}`,
@@ -90,6 +107,8 @@ export const ruleChecks: readonly TableCheck[] = [
     comment_id: [`t.comment_id IS NULL OR ${itemExists("'comment'", "t.comment_id")}`, "there is no such comment"],
   }),
   createRuleCheck("reports", ["id"], {
+    ...toAgent,
+    ...refersTo("post_id", "post", "posts", "removed_posts"),
     item: [inWords("item", "post comment"), noWord],
     item_id: [
       `IF(t.item = 'post', t.item_id = t.post_id, ${["comments", "removed_comments"]
@@ -119,7 +138,8 @@ export const ruleChecks: readonly TableCheck[] = [
 /** @param key the columns of the primary key; the first divides the table into ranges */
 function createRuleCheck(table: TableCheck["table"], key: readonly [string, ...string[]], rules: Rules): TableCheck {
   const columns = Object.entries(rules).map(([column, [holds, problem]]) => ({ column, holds, problem }));
-  const sql = `SELECT ${key.map((column) => `t.${column}`).join(", ")},
+  const told = columns.filter(({ problem }) => typeof problem === "function").map(({ column }) => column);
+  const sql = `SELECT ${[...new Set([...key, ...told])].map((column) => `t.${column}`).join(", ")},
       ${columns.map(({ column, holds }) => `COALESCE(NOT (${holds}), 1) AS breaks_${column}`).join(",\n      ")}
     FROM ${table} t FORCE INDEX (PRIMARY) WHERE t.${key[0]} > ? AND t.${key[0]} <= ?
     HAVING ${columns.map(({ column }) => `breaks_${column} = 1`).join(" OR ")} ${limitRows}`;
@@ -132,7 +152,12 @@ function createRuleCheck(table: TableCheck["table"], key: readonly [string, ...s
       return rows.flatMap((row) => {
         const values = Object.fromEntries(key.map((column) => [column, row[column] as string | number]));
         return columns.flatMap(({ column, problem }) =>
-          refuse(Number(row[`breaks_${column}`]) === 1, `${table}.${column}`, values, problem),
+          refuse(
+            Number(row[`breaks_${column}`]) === 1,
+            `${table}.${column}`,
+            values,
+            typeof problem === "string" ? problem : problem(row[column]),
+          ),
         );
       });
     },

@@ -6,7 +6,7 @@ import { commentCheck, removedCommentCheck } from "./comments.ts";
 import { communityCheck } from "./communities.ts";
 import type { Finding, TableCheck } from "./finding.ts";
 import { inboxCheck, inboxItemCheck } from "./inboxes.ts";
-import { commentVoteCheck, referenceChecks, voteCheck } from "./orphans.ts";
+import { commentVoteCheck, voteCheck } from "./votes.ts";
 import { postCheck } from "./posts.ts";
 import { removedPostCheck } from "./removed-posts.ts";
 import { ruleChecks } from "./rules.ts";
@@ -23,7 +23,6 @@ export const tableChecks: readonly TableCheck[] = [
   agentCheck,
   inboxItemCheck,
   inboxCheck,
-  ...referenceChecks,
   ...ruleChecks,
 ];
 
