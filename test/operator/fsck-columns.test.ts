@@ -3,11 +3,14 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
+import { InboxItemTypeSchema } from "../../gen/stoa/v1/inbox_service_pb.js";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
+import { ModerationActSchema, ModerationItemSchema, ModerationReasonSchema } from "../../gen/stoa/v1/moderation_pb.js";
 import { HeadFolder } from "../../src/ledger/head-guard/head-folder.ts";
 import { LedgerRecovery } from "../../src/ledger/head-guard/recovery.ts";
 import { defaultQuotas } from "../../src/rate-limits/quota.ts";
 import { Database } from "../../src/store/database/database.ts";
+import { storedWords } from "../../src/store/recount/rules.ts";
 import { asOperator, TestClock, unlockReceipts } from "../ledger/support.ts";
 import { type Moderated, spam, startModerated } from "../support/moderation.ts";
 import { randomNumbers } from "../support/posts.ts";
@@ -227,6 +230,16 @@ it("lists every column", async () => {
   expect([...listed.keys()].sort()).toEqual(columns.map(({ table, name }) => `${table}.${name}`).sort());
   const computed = columns.filter(({ isGenerated }) => isGenerated).map(({ table, name }) => `${table}.${name}`);
   expect([...listed].filter(([, how]) => how.startsWith("computed: ")).map(([column]) => column)).toEqual(computed);
+});
+
+it.each([
+  [ModerationReasonSchema, storedWords.reasons],
+  [ModerationActSchema, storedWords.acts],
+  [ModerationItemSchema, storedWords.items],
+  [InboxItemTypeSchema, storedWords.types],
+])("knows every word of %s", ({ values }, words) => {
+  const [, ...named] = values.map(({ localName }) => localName.toLowerCase());
+  expect(words.split(" ").sort()).toEqual(named.sort());
 });
 
 it("a wrong bit in a column that is checked is found", { timeout: 120_000 }, async () => {

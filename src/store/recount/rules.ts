@@ -6,14 +6,21 @@ import { limitRows, refuse, type TableCheck } from "./finding.ts";
 type Rule = readonly [holds: string, problem: string | ((value: unknown) => string)];
 type Rules = Readonly<Record<string, Rule>>;
 
+/** The words that are stored, which are those of the contract. */
+export const storedWords = {
+  reasons: "spam illegal personal_data secret harassment off_topic duplicate other",
+  acts: "remove restore lock unlock suspend unsuspend revoke_keys erase update appoint dismiss resolve",
+  items: "post comment agent community report",
+  types: "post_comment comment_reply mention moderation",
+};
+const { reasons, acts, items, types } = storedWords;
+
 const inWords = (column: string, words: string) =>
   `t.${column} IN (${words
     .split(" ")
     .map((word) => `'${word}'`)
     .join(", ")})`;
 const noWord = "it is none of the words";
-const reasons = "spam illegal personal_data secret harassment off_topic duplicate other";
-const acts = "remove restore lock unlock suspend unsuspend revoke_keys erase update appoint dismiss resolve";
 const isFlag = (column: string) => `t.${column} IN (0, 1)`;
 /** Keys that end have a time when they do. */
 const endsInTime = "(t.previous_key_hash IS NULL) = (t.previous_key_expires_at IS NULL)";
@@ -99,7 +106,7 @@ export const ruleChecks: readonly TableCheck[] = [
     ],
   }),
   createRuleCheck("inbox_items", ["agent_id", "id"], {
-    type: [inWords("type", "post_comment comment_reply mention moderation"), noWord],
+    type: [inWords("type", types), noWord],
     act: [`(t.act IS NOT NULL) = (t.type = 'moderation') AND (t.act IS NULL OR ${inWords("act", acts)})`, noWord],
     reason: [`t.reason IS NULL OR ${inWords("reason", reasons)}`, noWord],
     actor_id: ["(t.actor_id IS NULL) = (t.type = 'moderation')", "only acts of moderation have no actor"],
@@ -128,7 +135,7 @@ export const ruleChecks: readonly TableCheck[] = [
   createRuleCheck("moderations", ["id"], {
     role: [inWords("role", "moderator operator"), noWord],
     act: [inWords("act", acts), noWord],
-    item: [inWords("item", "post comment agent community report"), noWord],
+    item: [inWords("item", items), noWord],
     item_id: [itemExists("t.item", "t.item_id"), "there is no such item"],
     reason: [`t.reason IS NULL OR ${inWords("reason", reasons)}`, noWord],
     noted: [isFlag("noted"), noWord],

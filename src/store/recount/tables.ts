@@ -6,10 +6,10 @@ import { commentCheck, removedCommentCheck } from "./comments.ts";
 import { communityCheck } from "./communities.ts";
 import type { Finding, TableCheck } from "./finding.ts";
 import { inboxCheck, inboxItemCheck } from "./inboxes.ts";
-import { commentVoteCheck, voteCheck } from "./votes.ts";
 import { postCheck } from "./posts.ts";
 import { removedPostCheck } from "./removed-posts.ts";
 import { ruleChecks } from "./rules.ts";
+import { commentVoteCheck, voteCheck } from "./votes.ts";
 
 /** Every table of the board that has counters or parents. */
 export const tableChecks: readonly TableCheck[] = [
