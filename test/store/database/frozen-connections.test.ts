@@ -1,51 +1,35 @@
 // Connections to the database freeze. Every call ends, and every lost connection is replaced. What never answers cannot end a
-// call, so a call that ends has met its time limit: no test measures how long it took.
+// call, so a call that ends has met its time limit: no test measures how long it took. The tests wait for these limits all at
+// once, each with a database of its own.
 import { type AddressInfo, connect, createServer } from "node:net";
-import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
 import { type Cut, startCuttingProxy } from "../../support/cutting-proxy.ts";
 import type { TestDatabase } from "../../support/database.ts";
 import { serverOf } from "../../support/database-link.ts";
 import { type Relay, startRelay } from "../../support/relay.ts";
 import { waitUntil } from "../../support/wait.ts";
-import {
-  add,
-  createRows,
-  failure,
-  longMs,
-  never,
-  numberAt,
-  read,
-  resetRows,
-  timeoutMs,
-  unavailable,
-  untilDone,
-} from "./rows.ts";
+import { add, createRows, failure, longMs, never, numberAt, read, timeoutMs, unavailable, untilDone } from "./rows.ts";
 
-let test: TestDatabase;
-beforeAll(async () => {
-  test = await createRows();
-});
-beforeEach(() => resetRows(test));
-
-describe("connections that freeze", () => {
-  let relay: Relay;
-  const open = (limitMs: number) => {
-    const { socketPath: _socketPath, ...account } = test.config;
-    return new Database({
-      address: { ...account, host: "127.0.0.1", port: relay.port },
-      connections: 4,
-      timeoutMs: limitMs,
-    });
-  };
-  beforeAll(async () => {
-    relay = await startRelay(serverOf(test.config), (client, server) => {
-      client.pipe(server);
-      server.pipe(client);
-    });
+/** A table of rows behind a relay that can freeze. */
+async function relayed(): Promise<{ test: TestDatabase; relay: Relay; open(limitMs: number): Database }> {
+  const test = await createRows();
+  const relay = await startRelay(serverOf(test.config), (client, server) => {
+    client.pipe(server);
+    server.pipe(client);
   });
+  const address = addressAt(test, relay.port);
+  return { test, relay, open: (limitMs) => new Database({ address, connections: 4, timeoutMs: limitMs }) };
+}
 
+/** The database of a test, as a port here leads to it. */
+function addressAt({ config: { socketPath: _, ...account } }: TestDatabase, port: number) {
+  return { ...account, host: "127.0.0.1", port };
+}
+
+describe.concurrent("connections that freeze", () => {
   it("fail every call, whether or not it has a connection, and are replaced when the database answers again", async () => {
+    const { relay, open } = await relayed();
     const db = open(timeoutMs);
     await untilDone(() => Promise.all([read(db), read(db)]));
     relay.freeze();
@@ -57,20 +41,19 @@ describe("connections that freeze", () => {
     await db.close();
   });
 
-  it("are closed long before the limit of calls when the pool closes", async () => {
-    const db = open(longMs);
+  it("are closed when the pool closes, although their calls have no limit", async () => {
+    const { relay, open } = await relayed();
+    const db = open(Number.POSITIVE_INFINITY);
     await Promise.all([read(db), read(db), read(db)]);
     relay.freeze();
     const call = failure(read(db));
-    const begun = performance.now();
     await db.close();
-    expect(performance.now() - begun).toBeLessThan(longMs / 2);
     expect(await call).toMatchObject({ code: "unavailable" });
     await expect(read(db)).rejects.toMatchObject({ code: "unavailable" });
-    relay.thaw();
   });
 
   it("leave nothing behind after many callers abort", async () => {
+    const { test, relay, open } = await relayed();
     const db = open(longMs);
     await Promise.all([read(db), read(db)]);
     relay.freeze();
@@ -88,7 +71,10 @@ describe("connections that freeze", () => {
   });
 });
 
-it("connections that are given up are closed here, although the server keeps its end open", async () => {
+it.concurrent("connections that are given up are closed here, although the server keeps its end open", async ({
+  onTestFinished,
+}) => {
+  const test = await createRows();
   let isFrozen = false;
   const closed = Promise.withResolvers<void>();
   const server = createServer({ allowHalfOpen: true }, (client) => {
@@ -108,8 +94,7 @@ it("connections that are given up are closed here, although the server keeps its
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
-  const { socketPath: _, ...account } = test.config;
-  const address = { ...account, host: "127.0.0.1", port: (server.address() as AddressInfo).port };
+  const address = addressAt(test, (server.address() as AddressInfo).port);
   const db = new Database({ address, connections: 4, timeoutMs });
   onTestFinished(() => db.close());
   await untilDone(() => read(db));
@@ -118,7 +103,10 @@ it("connections that are given up are closed here, although the server keeps its
   await closed.promise;
 });
 
-it("connections that have died in silence cost one call its time, and not one call each", async () => {
+it.concurrent("connections that have died in silence cost one call its time, and not one call each", async ({
+  onTestFinished,
+}) => {
+  const test = await createRows();
   let isDead = false;
   // As after a firewall has forgotten the connections that were idle: new ones are forwarded.
   const relay = await startRelay(serverOf(test.config), (client, server) => {
@@ -126,9 +114,7 @@ it("connections that have died in silence cost one call its time, and not one ca
     client.on("data", (bytes) => (isOld && isDead ? undefined : void server.write(bytes)));
     server.pipe(client);
   });
-  const { socketPath: _, ...account } = test.config;
-  const address = { ...account, host: "127.0.0.1", port: relay.port };
-  const db = new Database({ address, connections: 12, timeoutMs });
+  const db = new Database({ address: addressAt(test, relay.port), connections: 12, timeoutMs });
   onTestFinished(() => db.close());
   const readAll = () => Promise.all([1, 2, 3, 4, 5].map(() => db.reader(never).rows("SELECT SLEEP(0.1)")));
   await untilDone(readAll);
@@ -138,8 +124,9 @@ it("connections that have died in silence cost one call its time, and not one ca
   await readAll();
 });
 
-describe("a connection that freezes in the middle of a call", () => {
+describe.concurrent("a connection that freezes in the middle of a call", () => {
   it("fails the call within its time limit, and the next ones work", async () => {
+    const test = await createRows();
     const cases: [text: string, when: Cut, happened: number][] = [
       ["UPDATE", "before", 0],
       ["UPDATE", "after", 0],

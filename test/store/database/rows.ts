@@ -14,11 +14,12 @@ export const unavailable = { code: "unavailable", retryAfterSeconds: 1 };
 export async function createRows(): Promise<TestDatabase> {
   const test = await createTestDatabase();
   await test.rows("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB");
+  await test.rows("INSERT INTO t VALUES (1, 0), (2, 0), (3, 0), (4, 0)");
   return test;
 }
 
 /** Sets the rows back. */
-export const resetRows = (test: TestDatabase) => test.rows("REPLACE INTO t VALUES (1, 0), (2, 0), (3, 0), (4, 0)");
+export const resetRows = (test: TestDatabase) => test.rows("UPDATE t SET n = 0");
 
 export const numberAt = async (test: TestDatabase, id: number) =>
   (await test.rows<{ n: number }>("SELECT n FROM t WHERE id = ?", [id]))[0]?.n;
