@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { type DatabaseConfig, describeDatabase } from "../config/config.ts";
 import type { StoaError } from "../errors.ts";
 import { databaseIn, giveDataFolder } from "../private-database/data-folder.ts";
-import { DataFolderInUse } from "../private-database/folder-lock.ts";
-import { type PrivateAddresses, privateAddresses, startPrivateDatabase } from "../private-database/private-database.ts";
+import { DataFolderInUse, isLocked } from "../private-database/folder-lock.ts";
+import { privateAddresses, startPrivateDatabase } from "../private-database/private-database.ts";
 import { madeBy } from "../private-database/server/initialise.ts";
 import { runningServer } from "../private-database/server/running-server.ts";
 import { socketIn } from "../private-database/server/socket-folder.ts";
@@ -112,10 +112,11 @@ async function findDatabase({ config, note, signal }: OperatorContext, mode: Ope
         `there is no database in ${dataDir}; set STOA_DATA_DIR or STOA_DATABASE_URL to the service's value`,
       );
     }
+    // A start would first wait a second for the service to end.
+    if (mode === "beside" && runningServer(dataDir) !== undefined && isLocked(dataDir)) return findRunning(dataDir);
     return await startOwn(dataDir, note, signal);
   } catch (error) {
-    if (error instanceof DataFolderInUse && mode === "beside")
-      return { ...findRunning(dataDir), close: async () => {} };
+    if (error instanceof DataFolderInUse && mode === "beside") return findRunning(dataDir);
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "EACCES" && code !== "EPERM") throw error;
     throw new Error(
@@ -156,7 +157,7 @@ function ownerBefore(dataDir: string): Account | undefined {
 }
 
 /** @throws Error when the server of the running service cannot be reached from here */
-function findRunning(dataDir: string): PrivateAddresses {
+function findRunning(dataDir: string): FoundDatabase {
   const server = runningServer(dataDir);
   if (server === undefined) {
     throw new Error(`the data folder ${dataDir} is in use, but its database server does not run yet; try again`);
@@ -170,5 +171,5 @@ function findRunning(dataDir: string): PrivateAddresses {
       `the socket ${socketPath} cannot be reached; run the command as root or as the account of the service`,
     );
   }
-  return privateAddresses(found);
+  return { ...privateAddresses(found), close: async () => {} };
 }

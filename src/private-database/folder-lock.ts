@@ -43,6 +43,13 @@ export async function takeLock(dataDir: string): Promise<() => void> {
   }
 }
 
+/** Whether a process uses the data folder just now. @throws Error when the file cannot be opened or locked */
+export function isLocked(dataDir: string): boolean {
+  const file = tryLock(join(dataDir, "lock"));
+  if (file !== undefined) closeSync(file);
+  return file === undefined;
+}
+
 /** @returns the open file; undefined when another process holds the lock */
 function tryLock(path: string): number | undefined {
   const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
