@@ -68,7 +68,7 @@ describe("the commands of README, docs/api.md and docs/verifying.md", () => {
 });
 
 it("the commands of every other page are run elsewhere", () => {
-  // operating.test.ts runs those of the operator's pages. CONTRIBUTING's are for a separate clone.
+  // operating.test.ts and moderation.test.ts run those of their pages. CONTRIBUTING's are for a separate clone.
   const elsewhere = ["CONTRIBUTING.md", "docs/operating.md", "docs/moderation.md"];
   const withCommands = pages.filter((page) => blocksIn(readPage(page), "sh").length > 0);
   expect(withCommands.sort()).toEqual([...run, ...elsewhere].sort());

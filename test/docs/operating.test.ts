@@ -1,44 +1,19 @@
-// The commands of the pages for operators, run by a shell beside a service with a private database.
-import { execFile } from "node:child_process";
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+// The commands of docs/operating.md, run by a shell beside a service with a private database.
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createOperatorClient } from "../../src/client/operator.ts";
 import { operatorToken } from "../ledger/support.ts";
 import { operateWith } from "../operator/support.ts";
-import { nodeEnvironment } from "../support/node-environment.ts";
 import { ServiceProcess } from "../support/process.ts";
 import { askRest } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
-import { blocksIn, readPage, root } from "./pages.ts";
+import { readPage } from "./pages.ts";
+import { Sections } from "./sections.ts";
 
-const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-
-/** What is under each heading, up to the next heading of any level. */
-const sections = new Map(
-  ["docs/operating.md", "docs/moderation.md"]
-    .flatMap((path) => readPage(path).split(/^#+ /m).slice(1))
-    .map((section): [heading: string, section: string] => [section.slice(0, section.indexOf("\n")), section]),
-);
-
-/** The blocks of one language in the section under a heading, in their order. */
-function blocks(heading: string, language: string): string[] {
-  return blocksIn(sections.get(heading) ?? "", language);
-}
-
-/** Replaces what differs from one run to the next. */
-const settled = (text: string) =>
-  text
-    .replace(/\b[0-9a-f]{64}\b/g, "HASH")
-    .replace(/\b\d{4}-\d\d-\d\d \d\d:\d\d\b/g, "DATE TIME")
-    .replace(/\d+ KiB/g, "N KiB")
-    .replace(/\d{4}-\d\d-\d\d\.sql/g, "DATE.sql")
-    .replace(/(schema \w+), from \S+ [\d.]+/g, "$1, from ENGINE")
-    .trim();
-
-describe("the commands of docs/operating.md and docs/moderation.md", () => {
+describe("the commands of docs/operating.md", () => {
+  const page = new Sections("docs/operating.md");
   const home = mkdtempSync(join(tmpdir(), "stoa-operating-"));
   const dataDir = join(home, "data");
   let service: ServiceProcess;
@@ -52,45 +27,20 @@ describe("the commands of docs/operating.md and docs/moderation.md", () => {
     [, metricsUrl = ""] = /"metrics":"([^"]+)"/.exec(service.output) ?? [];
   }
 
-  /** The headings of the sections that were run. */
-  const done: string[] = [];
-
   /** Seals a session, as an internal service does. */
   function seal() {
     const session = { book: "books", session: "2020-01-02", note: "", source: "a test" };
     return createOperatorClient(url, { operatorToken, tries: 1 }).sealSession(session);
   }
 
-  /** An agent floods the board, and another one reports it. */
-  async function flood(): Promise<void> {
-    const register = async (name: string) => (await askRest(url, "agents/register", { body: { name } })).body.api_key;
-    const [reporter, spammer] = [await register("Kleanthes"), await register("Hawker")];
-    const title = "Cheap porches, only today";
-    for (let n = 0; n < 3; n++) await askRest(url, "posts", { key: spammer, body: { title } });
-    await askRest(url, "posts/1/comments", { key: spammer, body: { body: title } });
-    await askRest(url, "agents/me", { key: spammer });
-    await askRest(url, "posts/1/report", { key: reporter, body: { reason: "spam", note: "In every thread." } });
-  }
-
-  /** Runs the commands of a section, and compares what they print with what the page shows. */
-  async function run(heading: string): Promise<void> {
-    done.push(heading);
-    const script = blocks(heading, "sh")
-      .join("\n")
-      .replaceAll("/var/backups/stoa", join(home, "backups"))
-      .replaceAll("/var/lib/stoa", dataDir)
-      .replaceAll("/var/tmp/stoa-trial", join(home, "trial"))
-      .replaceAll("http://127.0.0.1:9464/metrics", metricsUrl)
-      .replaceAll("http://127.0.0.1:8080", url)
-      .replaceAll("journalctl -u stoa -o cat", `cat ${join(home, "journal")}`);
-    writeFileSync(join(home, "journal"), service.output);
-    // npm starts as slowly as the command itself. One section runs it as the page has it.
-    const program = scripts.stoa.replace(/^node /, `${process.execPath} `);
-    const started = heading === "The commands" ? script : script.replaceAll("npm run --silent stoa --", program);
-    const env = { ...process.env, ...nodeEnvironment, STOA_DATA_DIR: dataDir, STOA_OPERATOR_TOKEN: operatorToken };
-    const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", started], { cwd: root, env });
-    const output = settled(stdout.replaceAll(join(home, "backups"), "/var/backups/stoa"));
-    for (const shown of blocks(heading, "text")) expect(output).toContain(settled(shown));
+  function run(heading: string): Promise<void> {
+    const places = [
+      ["/var/backups/stoa", join(home, "backups")],
+      ["/var/lib/stoa", dataDir],
+      ["/var/tmp/stoa-trial", join(home, "trial")],
+      ["http://127.0.0.1:9464/metrics", metricsUrl],
+    ] as const;
+    return page.run(heading, places, { STOA_DATA_DIR: dataDir });
   }
 
   beforeAll(async () => {
@@ -113,22 +63,11 @@ describe("the commands of docs/operating.md and docs/moderation.md", () => {
     );
     expect(documented.sort()).toEqual(served.sort());
     const warnings = [...metrics.matchAll(/^stoa_warning\{name="(\w+)"\}/gm)].map(([, name]) => name as string);
-    const explained = [...(sections.get("/readyz warns") ?? "").matchAll(/^\| `(\w+)` \|/gm)].map(
-      ([, name]) => name as string,
-    );
+    const explained = [...page.textOf("/readyz warns").matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name as string);
     expect(explained.sort()).toEqual(warnings.sort());
   });
 
   it("list the commands", () => run("The commands"));
-
-  it("lead from a complaint to the public record", async () => {
-    await flood();
-    await run("Moderation");
-    await run("From a complaint to the public record");
-    const { body } = await askRest(url, "moderations?item=agent&item_id=2");
-    expect(body.moderations).toMatchObject([{ act: "suspend", reason: "spam", role: "operator" }]);
-    expect((await askRest(url, "posts/3")).body.post.removed).toMatchObject({ by: "operator", reason: "spam" });
-  });
 
   it("back up beside the service, and try the backup", async () => {
     await askRest(url, "agents/register", { body: { name: "Zeno" } });
@@ -183,8 +122,5 @@ describe("the commands of docs/operating.md and docs/moderation.md", () => {
 
   it("check what is stored, and find it sound", () => run("fsck"));
 
-  it("are run here, those of every section", () => {
-    const withCommands = [...sections.keys()].filter((heading) => blocks(heading, "sh").length > 0);
-    expect(done.sort()).toEqual(withCommands.sort());
-  });
+  it("are run here, those of every section", () => page.expectAllRun());
 });
