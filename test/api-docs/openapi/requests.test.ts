@@ -36,6 +36,15 @@ const anything = fc.oneof(
   fc.maxSafeInteger(),
 );
 
+const matching = new Map<string, fc.Arbitrary<string>>();
+
+/** Texts that match a pattern. To make such an arbitrary takes a second, for the ranges of Unicode. */
+function textMatching(pattern: string): fc.Arbitrary<string> {
+  const made = matching.get(pattern) ?? fc.stringMatching(new RegExp(pattern, "u"), { size: "small" });
+  matching.set(pattern, made);
+  return made;
+}
+
 /** Valid and invalid values for a schema. */
 function around(schema: Schema): fc.Arbitrary<unknown> {
   const {
@@ -51,7 +60,7 @@ function around(schema: Schema): fc.Arbitrary<unknown> {
   const long = fc
     .constantFrom("a", "😀", "ä", "\u0000")
     .chain((each) => fc.constantFrom(...lengths).map((n) => each.repeat(n)));
-  const fitting = pattern === undefined ? text : fc.stringMatching(new RegExp(pattern, "u"), { size: "small" });
+  const fitting = pattern === undefined ? text : textMatching(pattern);
   const numbers = fc.constantFrom(minimum - 1, minimum, minimum + 1, maximum - 1, maximum, maximum + 1);
   const type = JSON.stringify(resolve(schema).type ?? "");
   if (type.includes("boolean")) return fc.oneof({ weight: 4, arbitrary: fc.boolean() }, anything);
