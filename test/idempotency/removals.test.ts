@@ -6,13 +6,13 @@ import { CreateCommentResponseSchema } from "../../gen/stoa/v1/comment_service_p
 import { ModerationReason, ModerationRole } from "../../gen/stoa/v1/moderation_pb.js";
 import { CreatePostResponseSchema } from "../../gen/stoa/v1/post_service_pb.js";
 import { Board } from "../../src/board/board.ts";
-import { eraseExpiredTexts } from "../../src/board/moderation/sweep.ts";
+import { eraseExpiredTexts, finishRemovals } from "../../src/board/moderation/sweep.ts";
+import type { SweepTask } from "../../src/board/sweep.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { replyCheck } from "../../src/store/tables/reply-check.ts";
 import { TestClock } from "../ledger/support.ts";
 import { type Agent, everythingStored, type Moderated, spam, startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
-import { waitUntil } from "../support/wait.ts";
 
 const clock = new TestClock("2026-05-01T12:00:00Z");
 const hours = 3_600_000;
@@ -34,6 +34,12 @@ const ask = async (path: string, method: string, key: string, idempotencyKey: st
   const reply = await service.rest(path, { method, key, headers, ...(body === undefined ? {} : { body }) });
   return { ...reply, replayed: reply.headers.get("idempotency-replayed") === "true" };
 };
+
+/** Does now what the service does every few seconds. */
+async function sweep(task: SweepTask): Promise<void> {
+  const db = new Database({ address: service.db.config, connections: 1 });
+  await task(new Board(db, clock.now), new AbortController().signal).finally(() => db.close());
+}
 
 /** The two kinds of things that can be removed, made under an idempotency key. */
 const kinds = {
@@ -136,7 +142,7 @@ describe.each(["post", "comment"] as const)("the stored responses of a %s", (kin
     expect((await everythingStored(service)).split(text).length).toBeGreaterThan(old.length);
     const { body } = await service.rest(path, { method: "DELETE", key: author.key });
     expect((await ask(create.path, "POST", author.key, create.key, create.body)).body[kind]).toEqual(body[kind]);
-    await waitUntil("the sweep", async () => (await service.db.rows("SELECT 1 FROM unfinished_removals")).length === 0);
+    await sweep(finishRemovals);
     expect(await everythingStored(service)).not.toContain(text);
     expect(await recount(service.db)).toEqual([]);
   });
@@ -156,18 +162,14 @@ describe.each(["post", "comment"] as const)("the stored responses of a %s", (kin
     const text = `dates-${randomUUID()}`;
     const { path } = await kinds[kind](text);
     await service.rest(`${path}?reason=spam`, { method: "DELETE", key: moderator.key });
-    const db = new Database({ address: service.db.config, connections: 1 });
-    const board = new Board(db, clock.now);
-    const sweep = () => eraseExpiredTexts(board, new AbortController().signal);
     clock.ms += 7 * 24 * hours - 1;
-    await sweep();
+    await sweep(eraseExpiredTexts);
     expect(await everythingStored(service)).toContain(text);
     clock.ms += 1;
     // Even before the sweep nobody restores it.
     const late = await service.rest(`${path}/restore`, { method: "POST", key: moderator.key });
     expect([late.status, late.body.error]).toEqual([404, "not_found"]);
-    await sweep();
-    await db.close();
+    await sweep(eraseExpiredTexts);
     expect(await everythingStored(service)).not.toContain(text);
   });
 

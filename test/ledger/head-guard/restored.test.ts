@@ -32,13 +32,7 @@ const never = new AbortController().signal;
 const refused = (words: RegExp) =>
   expect.objectContaining({ name: "ConnectError", rawMessage: expect.stringMatching(words) });
 
-/** A ledger of four receipts or more. Tests restore what they remove. */
-let ledger: Guarded;
-beforeAll(async () => {
-  ledger = await startGuarded(4);
-});
-
-it("it is served but not sealed on, also after a restart, until it has every receipt again", async () => {
+it.concurrent("it is served but not sealed on, also after a restart, until it has every receipt again", async () => {
   const served = await startGuarded(5, { lookMs: 20 });
   const { db, dataDir } = served;
   const { key } = await served.register();
@@ -74,7 +68,7 @@ it("it is served but not sealed on, also after a restart, until it has every rec
   await verifyLedger(db);
 });
 
-it("it gets no day sealed, neither by the clock nor by an operator", async () => {
+it.concurrent("it gets no day sealed, neither by the clock nor by an operator", async () => {
   const clock = new TestClock("2026-03-01T12:00:00Z");
   const { db, log, sealDaily } = await startGuarded(3, { clock });
   const restore = await rewind(db, 2);
@@ -84,6 +78,39 @@ it("it gets no day sealed, neither by the clock nor by an operator", async () =>
   expect(await db.rows("SELECT seq FROM receipts WHERE seq > 2")).toEqual([]);
   await restore();
   await waitUntil("the day", async () => (await db.rows("SELECT 1 FROM ledger_days WHERE seq = 4")).length === 1);
+});
+
+/** A data folder of a replica that has served receipt 4 of another ledger, from the same database. */
+async function dataFolderOfAnother(database: Guarded["db"]["config"]): Promise<string> {
+  const dataDir = dataFolder();
+  const folder = headFolder({ dataDir, database });
+  const record = { seq: 4, hash: "b".repeat(64), recoveries: [], ledger: "a".repeat(64), database: folder.database };
+  await folder.write(record);
+  return dataDir;
+}
+
+it.concurrent("it is noticed if it has another ledger", async () => {
+  const db = await createDatabaseWithSchema();
+  await fill(db, 1);
+  const service = await startGuarded(1, { db, dataDir: await dataFolderOfAnother(db.config) });
+  await expect(service.seal()).rejects.toEqual(refused(/has served receipt 4 .* ends at receipt 2/));
+});
+
+it.concurrent("it is refused at a start if it is empty", async () => {
+  const db = await createDatabaseWithSchema();
+  const dataDir = await dataFolderOfAnother(db.config);
+  await expect(startLedger({ db, config: { dataDir } })).rejects.toThrow(
+    /^The database is empty, and has had a ledger of 4 receipts\. Restore it from a backup; or remove .*\.json to begin/,
+  );
+  rmSync(join(dataDir, "heads"), { recursive: true });
+  const again = await startLedger({ db, config: { dataDir } });
+  expect((await again.seal()).seq).toBe(2n);
+});
+
+/** A ledger of four receipts or more. Tests restore what they remove. */
+let ledger: Guarded;
+beforeAll(async () => {
+  ledger = await startGuarded(4);
 });
 
 it.each([
@@ -141,31 +168,4 @@ it("it gets some time if it is only a late node of a cluster", async () => {
   expect(calls).toBeGreaterThan(2);
   expect(guard.warning).toBeUndefined();
   shutdown.abort();
-});
-
-/** A data folder of a replica that has served receipt 4 of another ledger, from the same database. */
-async function dataFolderOfAnother(database: Guarded["db"]["config"]): Promise<string> {
-  const dataDir = dataFolder();
-  const folder = headFolder({ dataDir, database });
-  const record = { seq: 4, hash: "b".repeat(64), recoveries: [], ledger: "a".repeat(64), database: folder.database };
-  await folder.write(record);
-  return dataDir;
-}
-
-it("it is noticed if it has another ledger", async () => {
-  const db = await createDatabaseWithSchema();
-  await fill(db, 1);
-  const service = await startGuarded(1, { db, dataDir: await dataFolderOfAnother(db.config) });
-  await expect(service.seal()).rejects.toEqual(refused(/has served receipt 4 .* ends at receipt 2/));
-});
-
-it("it is refused at a start if it is empty", async () => {
-  const db = await createDatabaseWithSchema();
-  const dataDir = await dataFolderOfAnother(db.config);
-  await expect(startLedger({ db, config: { dataDir } })).rejects.toThrow(
-    /^The database is empty, and has had a ledger of 4 receipts\. Restore it from a backup; or remove .*\.json to begin/,
-  );
-  rmSync(join(dataDir, "heads"), { recursive: true });
-  const again = await startLedger({ db, config: { dataDir } });
-  expect((await again.seal()).seq).toBe(2n);
 });
