@@ -1,7 +1,7 @@
 // Starts on a folder whose service was killed.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { isRunning } from "../../support/running.ts";
@@ -59,18 +59,6 @@ describe("a start after a kill", () => {
     await start();
     expect(existsSync(dirname(server.socketPath))).toBe(false);
     expect(await run(other, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
-  });
-
-  test("on a copy of the folder leaves the server of the original alone", async () => {
-    const { server, orphan } = await orphanServer(...sevenRow);
-    const copy = join(home, "copy");
-    cpSync(dataDir, copy, { recursive: true });
-    // InnoDB may or may not be able to recover such a copy.
-    await start({ dataDir: copy }).catch(() => {});
-    expect(lines.join()).not.toContain("stopping the database server of an earlier run");
-    expect(await serverPid(server)).toBe(orphan);
-    expect(await run(server, "SELECT n FROM d.t")).toEqual([{ n: 7 }]);
-    await start();
   });
 
   test("leaves a recorded process alone that is not our server", async () => {
