@@ -5,9 +5,6 @@ import { expect } from "vitest";
 import { startBrowser } from "../support/browser.ts";
 import { type Service, startService } from "../support/service.ts";
 
-export const desktop = { width: 1200, height: 800 };
-export const phone = { width: 360, height: 740 };
-
 /** The board, a browser, and the ids of posts. */
 export interface ReaderWorld {
   service: Service;

@@ -1,7 +1,7 @@
 // The pages in a real browser.
 import { expect, it } from "vitest";
-import { openPage } from "../support/browser.ts";
-import { desktop, hostile, makeReaderWorld, phone } from "./reader-world.ts";
+import { desktop, openPage, phone } from "../support/browser.ts";
+import { hostile, makeReaderWorld } from "./reader-world.ts";
 
 const { service, browser, post, hostilePost, removedPost } = await makeReaderWorld();
 

@@ -1,9 +1,8 @@
 // The widths of the pages in a real browser.
 import { expect, it } from "vitest";
-import { openPage, startBrowser } from "../support/browser.ts";
+import { desktop, openPage, startBrowser } from "../support/browser.ts";
 import { startService } from "../support/service.ts";
 
-const desktop = { width: 1200, height: 800 };
 const [service, browser] = await Promise.all([startService(), startBrowser()]);
 
 it("no page scrolls sideways at any width", async () => {

@@ -3,6 +3,10 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from "p
 import { findChromium } from "../../scripts/lib/chromium.mjs";
 import { afterFile } from "./after-file.ts";
 
+/** The sizes of two windows. */
+export const desktop = { width: 1200, height: 800 };
+export const phone = { width: 360, height: 740 };
+
 /** A page in a browser, and its problems. */
 export interface WatchedPage {
   page: Page;

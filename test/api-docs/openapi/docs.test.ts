@@ -1,5 +1,6 @@
 import type { Browser } from "playwright-core";
 import { beforeAll, expect, it } from "vitest";
+import { faultsInTheDark, faultsOf } from "../../support/axe.ts";
 import { openPage, startBrowser } from "../../support/browser.ts";
 import { description } from "../../support/openapi/schemas.ts";
 import { type Service, startService } from "../../support/service.ts";
@@ -37,6 +38,16 @@ it("/docs in a browser shows every operation, in both schemes, and calls one on 
   await page.emulateMedia({ colorScheme: "dark" });
   await expect.poll(titleColor).not.toBe(light);
   expect(faults).toEqual([]);
+  await close();
+});
+
+it("axe finds no fault on /docs, and enough contrast in the dark and on a phone", async () => {
+  const { page, close } = await openPage(browser);
+  await page.goto(`${service.url}/docs`);
+  const operations = page.locator(".opblock");
+  await operations.nth(count - 1).waitFor();
+  expect(await faultsOf(page)).toEqual([]);
+  expect(await faultsInTheDark(page)).toEqual([]);
   await close();
 });
 
