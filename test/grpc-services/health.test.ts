@@ -132,16 +132,14 @@ it("a watcher sees the database fail and recover", async () => {
 
 describe("a drain", () => {
   it("is announced to watchers before it begins, ends their streams, and does not wait for them", async () => {
-    const service = await startService({ config: { drainTimeoutMs: 60_000 } });
+    // Longer than a test may take: closing cannot have waited for it.
+    const service = await startService({ config: { drainTimeoutMs: 3_600_000 } });
     const client = healthClient(service);
     const watches = ["", "stoa.v1.LedgerService", "no.such.Service"].map((name) => client.watch(name));
     const paused = healthClient(service).watch("");
     await waitUntil("the first states", () => [...watches, paused].every(({ received }) => received.length === 1));
     paused.stream.pause();
-    const begun = performance.now();
     await service.app.close();
-    // Well before the end of the drain.
-    expect(performance.now() - begun).toBeLessThan(30_000);
     expect(await Promise.all(watches.map(({ ended }) => ended))).toEqual(watches.map(() => status.UNAVAILABLE));
     expect(watches.map(({ received }) => received)).toEqual([
       ["SERVING", "NOT_SERVING"],

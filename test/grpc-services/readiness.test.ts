@@ -5,6 +5,8 @@ import { Readiness } from "../../src/grpc-services/readiness.ts";
 const quiet = { info() {}, warn() {} };
 const never = new AbortController().signal;
 const away = new StoaError("unavailable", "away");
+/** By default Vitest waits for a second, which is too short on a busy machine. */
+const patience = { timeout: 50_000 };
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -55,7 +57,7 @@ describe("readiness", () => {
     const leave = new AbortController();
     const watchers = Array.from({ length: 100 }, () => follow(readiness, leave.signal));
     await vi.advanceTimersByTimeAsync(0);
-    await vi.waitUntil(() => watchers.every(({ received }) => received.length === 1), { timeout: 50_000 });
+    await vi.waitUntil(() => watchers.every(({ received }) => received.length === 1), patience);
     await vi.advanceTimersByTimeAsync(10_000);
     const looks = checkReady.mock.calls.length;
     expect(looks).toBeGreaterThan(5);
@@ -81,7 +83,7 @@ describe("readiness", () => {
     database.serving = true;
     await vi.advanceTimersByTimeAsync(1_000);
     // Watchers are told of changes in turns of the real event loop.
-    await vi.waitUntil(() => second.received.length === 2);
+    await vi.waitUntil(() => second.received.length === 2, patience);
     expect(second.received).toEqual([false, true]);
   });
 
@@ -118,7 +120,7 @@ describe("readiness", () => {
     announced.abort(stopping);
     const late = follow(readiness);
     await vi.advanceTimersByTimeAsync(2_000);
-    await vi.waitUntil(() => received.length === 2);
+    await vi.waitUntil(() => received.length === 2, patience);
     expect([received, late.received]).toEqual([[true, false], [false]]);
     await expect(readiness.check()).rejects.toBe(stopping);
     expect(await readiness.isServing()).toBe(false);

@@ -71,13 +71,11 @@ describe.each(["v1", "v1alpha"] as ReflectionVersion[])("%s", (version) => {
   });
 
   it("ends its streams at once when the service stops", async () => {
-    const stopping = await startService({ config: { drainTimeoutMs: 60_000 } });
+    // Longer than a test may take: closing cannot have waited for it.
+    const stopping = await startService({ config: { drainTimeoutMs: 3_600_000 } });
     const stream = createReflectionClient(stopping.url, version).open();
     await stream.ask({ list_services: "" });
-    const begun = performance.now();
     await stopping.app.close();
-    // Well before the end of the drain.
-    expect(performance.now() - begun).toBeLessThan(30_000);
     expect(await stream.ended).toBe(status.UNAVAILABLE);
   });
 });

@@ -241,7 +241,7 @@ it.each([
   expect(words.split(" ").sort()).toEqual(named.sort());
 });
 
-it("a wrong bit in a column that is checked is found", { timeout: 120_000 }, async () => {
+it("a wrong bit in a column that is checked is found", async () => {
   const columns = await readColumns();
   const random = randomNumbers(seed);
   expect((await fsck()).out).toEqual([]);

@@ -64,7 +64,7 @@ describe("buf curl, by reflection alone", () => {
   });
 
   // Later calls read what earlier ones wrote.
-  it.each(calls)("calls $0.name", { timeout: 60_000 }, async ({ parent, name }, request, secret, shows) => {
+  it.each(calls)("calls $0.name", async ({ parent, name }, request, secret, shows) => {
     const token = secret === "operator" ? operatorToken : key;
     const headers = secret === undefined ? [] : ["-H", `Authorization: Bearer ${token}`];
     const address = `${service.url}/${parent.typeName}/${name}`;
