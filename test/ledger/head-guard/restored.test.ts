@@ -33,7 +33,7 @@ const refused = (words: RegExp) =>
   expect.objectContaining({ name: "ConnectError", rawMessage: expect.stringMatching(words) });
 
 it.concurrent("it is served but not sealed on, also after a restart, until it has every receipt again", async () => {
-  const served = await startGuarded(5, { lookMs: 20 });
+  const served = await startGuarded(5, { lookMs: 100 });
   const { db, dataDir } = served;
   const { key } = await served.register();
   const { hash } = await storedAt(db, 5);
@@ -53,7 +53,7 @@ it.concurrent("it is served but not sealed on, also after a restart, until it ha
   expect(served.log.filter(({ msg }) => reason.test(String(msg)))).toHaveLength(1);
   expect(headsIn(dataDir)).toMatchObject([{ seq: 5 }]);
 
-  const again = await startGuarded(1, { db, dataDir, lookMs: 20 });
+  const again = await startGuarded(1, { db, dataDir, lookMs: 100 });
   expect(await warningOf(again)).toContain("has served receipt 5");
   await expect(again.seal()).rejects.toEqual(refused(reason));
   expect(await db.rows("SELECT seq FROM receipts WHERE seq > 3")).toEqual([]);
