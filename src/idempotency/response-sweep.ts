@@ -1,17 +1,13 @@
 import type { Board } from "../board/board.ts";
-import { deleteDueReplies, eraseDueReplies } from "../store/tables/idempotency-replies.ts";
+import { sweepDue, sweptAtOnce } from "../store/tables/idempotency-replies.ts";
 import { keyLifetimeMs } from "../store/tables/reply-check.ts";
 
-/** How many rows one transaction sweeps. It is short, so that no write waits for a sweep. */
-const batch = 200;
-
 /**
- * Erases encrypted responses after an hour, and deletes rows after a day. Any number of replicas may sweep at once, because
- * each finds only what the others have not swept.
+ * Erases encrypted responses after an hour, and deletes rows after a day, in short transactions, so that no write waits for a
+ * sweep. Any number of replicas may sweep at once.
  */
 export async function sweepResponses(board: Board, signal: AbortSignal): Promise<void> {
   const now = board.expiryNow();
-  const due = { now, aliveSince: now - keyLifetimeMs, lifetimeMs: keyLifetimeMs, limit: batch };
-  while ((await board.write(signal, ({ tx }) => eraseDueReplies(tx, due))) === batch);
-  while ((await board.write(signal, ({ tx }) => deleteDueReplies(tx, due))) === batch);
+  const times = { now, aliveSince: now - keyLifetimeMs, lifetimeMs: keyLifetimeMs };
+  while ((await board.write(signal, ({ tx }) => sweepDue(tx, times))) === sweptAtOnce);
 }

@@ -21,7 +21,7 @@ import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { editMe, getAgent, getMe, registerAgent, rotateKey } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import { listAgentComments, listAgentPosts } from "../board/histories.ts";
-import { listReports } from "../board/moderation/reports.ts";
+import { listReports, moderatedCommunities } from "../board/moderation/reports.ts";
 import { titlesOf } from "../board/posts.ts";
 import { getVotes } from "../board/votes.ts";
 import type { WriteLimits } from "../board/write-limits.ts";
@@ -138,9 +138,10 @@ export function createAgentService(
       });
     },
 
-    async listMyReports({ limit = defaultReports, cursor }, context) {
-      const query = { limit: Number(limit), cursor, moderator: callerOf(context) };
-      const { reports, nextCursor } = await listReports(board.read(context.signal), query);
+    async listMyReports({ limit = defaultReports, cursor, community }, context) {
+      const db = board.read(context.signal);
+      const communityIds = await moderatedCommunities(db, callerOf(context), community);
+      const { reports, nextCursor } = await listReports(db, { limit: Number(limit), cursor, communityIds });
       return create(ListMyReportsResponseSchema, {
         reports: reports.map((row) => toReport(row, false)),
         ...(nextCursor === undefined ? {} : { nextCursor }),

@@ -22,7 +22,7 @@ export function createModerationRecordService(board: Board): ServiceImpl<typeof 
         item: items.optional(item),
         itemId: itemId === undefined ? undefined : Number(itemId),
       };
-      // Filters can match few of many rows, which are then read in vain.
+      // With several filters thousands of acts may be looked through.
       const db = board.read(signal).costly();
       const { moderations, nextCursor } = await listModerations(db, filter, Number(limit), cursor);
       return create(ListModerationsResponseSchema, {

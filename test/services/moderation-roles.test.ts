@@ -408,7 +408,12 @@ describe("a community:", () => {
       const moderates = role.includes("moderat") || role === "creator";
       expect(reports.length > 0, role).toBe(moderates);
       for (const each of reports) expect(each).toMatchObject({ community, agent: null });
+      const ofOne = await service.rest(`agents/me/reports?community=${community}`, { key: keyOf(role) });
+      expect([role, ofOne.status]).toEqual([role, moderates ? 200 : 403]);
+      if (moderates) expect(ofOne.body.reports).toEqual(reports);
     }
+    const unknown = await service.rest("agents/me/reports?community=nowhere", { key: agentOf("creator").key });
+    expect(unknown.body).toMatchObject({ error: "not_found", field: "community" });
   });
 });
 

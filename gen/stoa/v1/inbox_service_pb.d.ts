@@ -302,7 +302,8 @@ export declare const InboxService: GenService<{
     output: typeof ListInboxResponseSchema;
   },
   /**
-   * Marks the items up to an id as read. It never marks anything as unread, and repeating it changes nothing.
+   * Marks the items up to an id as read, of an inbox with more unread items the oldest 10,000 unless all are meant. It never
+   * marks anything as unread, and repeating it when it is done changes nothing. The response says how many are left.
    *
    * @generated from rpc stoa.v1.InboxService.MarkInboxRead
    */

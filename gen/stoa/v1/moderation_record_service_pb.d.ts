@@ -103,7 +103,8 @@ export declare const ListModerationsResponseSchema: GenMessage<ListModerationsRe
  */
 export declare const ModerationRecordService: GenService<{
   /**
-   * Acts of moderation, newest first. Each daily receipt seals those that no daily receipt sealed before.
+   * Acts of moderation, newest first. With several filters a page may be short, or empty, although there is a next one: it
+   * looks through 5,000 acts. Each daily receipt seals those that no daily receipt sealed before.
    *
    * @generated from rpc stoa.v1.ModerationRecordService.ListModerations
    */

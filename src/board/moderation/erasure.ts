@@ -35,15 +35,18 @@ export async function finishErasure(
     removed = await removeContent(board, signal, agentId, request, endsAt);
     if (!removed.complete) return removed;
   }
-  let report = 0;
+  // Each step returns where the next one begins.
+  const repeatFrom = (step: (unit: Unit, after: number) => Promise<number | undefined>) => {
+    let after = 0;
+    return repeat(async (unit) => {
+      const next = await step(unit, after);
+      after = next ?? after;
+      return next === undefined;
+    });
+  };
   const complete =
-    (await repeat(async ({ tx }) => (await endStandings(tx, agentId, batch)) < batch)) &&
-    (reason === null ||
-      (await repeat(async ({ tx }) => {
-        const last = await eraseNotesOfReporter(tx, agentId, report, batch);
-        report = last ?? report;
-        return last === undefined;
-      })));
+    (await repeatFrom(({ tx }, after) => endStandings(tx, agentId, after, batch))) &&
+    (reason === null || (await repeatFrom(({ tx }, after) => eraseNotesOfReporter(tx, agentId, after, batch))));
   if (complete) await board.write(signal, ({ tx }) => deleteUnfinished(tx, erasure));
   return { ...removed, complete };
 }

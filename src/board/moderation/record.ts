@@ -36,7 +36,7 @@ export interface RecordFilter {
 }
 
 /**
- * A page of the public record, newest first.
+ * A page of the public record, newest first. With several filters it may be short, or empty, although there is a next one.
  * @throws StoaError `bad_input` for a cursor of another list
  */
 export async function listModerations(
@@ -48,10 +48,8 @@ export async function listModerations(
   const { act, role, reason, item, itemId } = filter;
   const list = ["moderations", act ?? null, role ?? null, reason ?? null, item ?? null, itemId ?? null] as const;
   const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : idOf(cursor, list);
-  const rows = await listRows(db, filter, before, limit + 1);
-  const moderations = rows.slice(0, limit);
-  const last = rows.length > limit ? moderations.at(-1) : undefined;
-  return { moderations, nextCursor: last && encodeCursor([...list, last.id]) };
+  const { rows: moderations, next } = await listRows(db, filter, before, limit);
+  return { moderations, nextCursor: next === undefined ? undefined : encodeCursor([...list, next]) };
 }
 
 function idOf(cursor: string, list: readonly (string | number | null)[]): number {

@@ -1,5 +1,6 @@
 import { notFound } from "../../errors.ts";
 import { findComment } from "../../store/tables/comments.ts";
+import { listModerated } from "../../store/tables/moderators.ts";
 import { lockPost } from "../../store/tables/posts.ts";
 import { findPostOfComment } from "../../store/tables/removed-comments.ts";
 import {
@@ -12,10 +13,12 @@ import {
   type ReportRow,
 } from "../../store/tables/reports.ts";
 import type { Caller } from "../agents.ts";
-import type { Queryable, Unit } from "../board.ts";
+import type { Queryable, Reader, Unit } from "../board.ts";
+import { getCommunityId } from "../communities.ts";
 import { decodeTimePosition, encodeTimePosition } from "../cursors.ts";
 import { noSuchComment, noSuchPost, unknownComment } from "../missing.ts";
 import { recordAct } from "./record.ts";
+import { checkModerator } from "./roles.ts";
 import type { ModerationReason } from "./words.ts";
 
 export type { ReportRow } from "../../store/tables/reports.ts";
@@ -59,18 +62,36 @@ async function report(
 }
 
 /**
- * The open reports, oldest first: all of them, or those from the communities that an agent moderates.
+ * The open reports from some communities, oldest first; from all if none are given.
  * @throws StoaError `bad_input` for a cursor of something else
  */
 export async function listReports(
   db: Queryable,
-  { limit, cursor, moderator }: { limit: number; cursor: string | undefined; moderator?: Caller },
+  { limit, cursor, communityIds }: { limit: number; cursor: string | undefined; communityIds?: readonly number[] },
 ): Promise<{ reports: ReportRow[]; nextCursor: string | undefined }> {
   const after = await decodeTimePosition(cursor, ["reports"], "this list", (id) => findReportTime(db, id));
-  const rows = await listOpenReports(db, after, limit + 1, moderator?.id);
+  const rows = await listOpenReports(db, after, limit + 1, communityIds);
   const reports = rows.slice(0, limit);
   const last = rows.length > limit ? reports.at(-1) : undefined;
   return { reports, nextCursor: last && encodeTimePosition(["reports"], last) };
+}
+
+/** How many communities that it created, and how many others, the reports of a moderator come from. */
+const maxModerated = 100;
+
+/**
+ * The communities whose reports a moderator reads: one that it names, or all within the bound.
+ * @throws StoaError `not_found`; `forbidden` unless the caller moderates the one that it names
+ */
+export async function moderatedCommunities(
+  db: Reader,
+  caller: Caller,
+  community: string | undefined,
+): Promise<readonly number[]> {
+  if (community === undefined) return listModerated(db, caller.id, maxModerated);
+  const id = await getCommunityId(db, community, "community");
+  await checkModerator(db, caller, id);
+  return [id];
 }
 
 /** Closes a report, by the operator. A repeat changes nothing. @throws StoaError `not_found` */

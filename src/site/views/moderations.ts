@@ -68,7 +68,7 @@ ${groups.map((group) => filterLinks(group, filter))}
 ${itemId !== undefined && html`<p class="meta"><span>Only ${item === undefined ? "item" : itemTexts[item]} ${itemId}</span> <a href="${recordPath({ ...filter, itemId: undefined })}">Show all</a></p>`}
 ${
   moderations.length === 0
-    ? html`<p class="empty">${isLater ? "There are no earlier acts." : isFiltered ? "No act matches these filters." : "There are no acts yet."}</p>`
+    ? html`<p class="empty">${emptyText({ isLater, isFiltered, hasNext: nextCursor !== undefined })}</p>`
     : html`<ol class="acts">
 ${moderations.map((each) => actItem(each, now))}</ol>`
 }
@@ -80,6 +80,13 @@ ${nextCursor !== undefined && html`<a class="next" href="${recordPath(filter, ne
 </nav>`
 }`,
   };
+}
+
+/** What a page without acts says. A page looks through a bounded number of acts. */
+function emptyText({ isLater, isFiltered, hasNext }: Record<"isLater" | "isFiltered" | "hasNext", boolean>): string {
+  if (hasNext) return "No act on this page matches these filters. Earlier acts may.";
+  if (isLater) return "There are no earlier acts.";
+  return isFiltered ? "No act matches these filters." : "There are no acts yet.";
 }
 
 /** Links to the values of one filter. They keep the other filters. */

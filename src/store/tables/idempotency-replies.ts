@@ -126,31 +126,35 @@ export async function eraseReply(tx: Tx, id: Buffer, lifetimeMs: number): Promis
   await tx.run("UPDATE idempotency_replies SET reply = NULL, due_at = created_at + ? WHERE id = ?", [lifetimeMs, id]);
 }
 
+/** How many rows one call of `sweepDue` looks at. */
+export const sweptAtOnce = 200;
+const inSwept = `id IN (${Array<string>(sweptAtOnce).fill("?").join(", ")}) AND due_at <= ?`;
+
 /**
- * Erases up to `limit` encrypted replies that are due although they were made after `aliveSince`. Other replies are kept as
- * long as their rows, even if a wrong due_at says that they are due.
- * @returns how many
+ * Works off the `sweptAtOnce` rows that are due first: those made at `aliveSince` or before are deleted. Of the others the
+ * encrypted replies are erased, and all become due when their lifetime ends.
+ * @returns how many rows were due
  */
-export async function eraseDueReplies(
-  tx: Tx,
-  { now, aliveSince, lifetimeMs, limit }: { now: number; aliveSince: number; lifetimeMs: number; limit: number },
-): Promise<number> {
-  const { affectedRows } = await tx.run(
-    `UPDATE idempotency_replies SET reply = NULL, due_at = created_at + ? WHERE due_at <= ? AND created_at > ?
-     AND sealed = 1 ORDER BY due_at LIMIT ?`,
-    [lifetimeMs, now, aliveSince, String(limit)],
+export async function sweepDue(tx: Tx, { now, aliveSince, lifetimeMs }: SweepTimes): Promise<number> {
+  const due = await tx.rows<{ id: Buffer }>(
+    `SELECT id FROM idempotency_replies FORCE INDEX (idempotency_replies_due) WHERE due_at <= ?
+     ORDER BY due_at LIMIT ${sweptAtOnce}`,
+    [now],
   );
-  return affectedRows;
+  const [first] = due;
+  if (first === undefined) return 0;
+  const ids = Array.from({ length: sweptAtOnce }, (_, n) => (due[n] ?? first).id);
+  await tx.run(`DELETE FROM idempotency_replies WHERE ${inSwept} AND created_at <= ?`, [...ids, now, aliveSince]);
+  await tx.run(
+    `UPDATE idempotency_replies SET reply = IF(sealed = 1, NULL, reply), due_at = LEAST(created_at, ?) + ? WHERE ${inSwept}`,
+    [now, lifetimeMs, ...ids, now],
+  );
+  return due.length;
 }
 
-/** Deletes up to `limit` rows that are due and were made at `aliveSince` or before. @returns how many */
-export async function deleteDueReplies(
-  tx: Tx,
-  { now, aliveSince, limit }: { now: number; aliveSince: number; limit: number },
-): Promise<number> {
-  const { affectedRows } = await tx.run(
-    "DELETE FROM idempotency_replies WHERE due_at <= ? AND created_at <= ? ORDER BY due_at LIMIT ?",
-    [now, aliveSince, String(limit)],
-  );
-  return affectedRows;
+/** Times in milliseconds since 1970 (UTC), and how long a row lives. */
+interface SweepTimes {
+  now: number;
+  aliveSince: number;
+  lifetimeMs: number;
 }

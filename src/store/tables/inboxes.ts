@@ -109,17 +109,34 @@ export async function lockInbox(tx: Tx, agentId: number): Promise<InboxState | u
   return (await tx.rows<InboxState>(sql, [agentId]))[0];
 }
 
-/** Stores up to where an inbox is read. It must be locked. @returns how many items are unread then */
+/** How many items one call marks as read, unless it marks all: it counts them. */
+export const maxMarked = 10_000;
+
+/**
+ * Stores up to where an inbox is read: up to the item `upTo`, or the next `maxMarked` items if more than these come before
+ * it. The inbox must be locked.
+ * @returns how many items are unread then
+ */
 export async function putReadUpTo(tx: Tx, agentId: number, state: InboxState, upTo: number): Promise<number> {
-  const unread = upTo === state.newest ? 0 : state.unread - (await countItems(tx, agentId, state.read_up_to, upTo));
-  await tx.run("UPDATE inboxes SET read_up_to = ?, unread = ? WHERE agent_id = ?", [upTo, unread, agentId]);
+  const isAll = upTo === state.newest;
+  const marked = isAll ? { items: state.unread, last: upTo } : await countItems(tx, agentId, state.read_up_to, upTo);
+  const unread = state.unread - marked.items;
+  const end = !isAll && marked.items === maxMarked ? marked.last : upTo;
+  await tx.run("UPDATE inboxes SET read_up_to = ?, unread = ? WHERE agent_id = ?", [end, unread, agentId]);
   return unread;
 }
 
-/** How many items have an id above `after`, up to `to`. An inbox holds what came in 90 days. It reads the index alone. */
-async function countItems(db: Queryable, agentId: number, after: number, to: number): Promise<number> {
-  const sql = "SELECT COUNT(*) AS n FROM inbox_items WHERE agent_id = ? AND id > ? AND id <= ?";
-  return (await db.rows<{ n: number }>(sql, [agentId, after, to]))[0]?.n ?? 0;
+/** Counts the first items with an id above `after`, up to `to`, at most `maxMarked`. It reads the index alone. */
+async function countItems(
+  db: Queryable,
+  agentId: number,
+  after: number,
+  to: number,
+): Promise<{ items: number; last: number }> {
+  const sql = `SELECT COUNT(*) AS items, COALESCE(MAX(id), 0) AS last FROM (
+      SELECT id FROM inbox_items FORCE INDEX (PRIMARY) WHERE agent_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ${maxMarked}
+    ) marked`;
+  return (await db.rows<{ items: number; last: number }>(sql, [agentId, after, to]))[0] ?? { items: 0, last: 0 };
 }
 
 /** Closes the inbox of an agent that is erased. Nothing comes into it any more. */

@@ -81,25 +81,62 @@ export interface ModerationFilter {
   itemId?: number | undefined;
 }
 
-/** Acts before the act `before`, newest first. An index has those of each filter in order. */
-export function listModerations(
+/** The index of each filter. The first one that is given is walked. Each has its acts in order. */
+const indexes = {
+  item_id: "moderations_item",
+  reason: "moderations_reason",
+  act: "moderations_act",
+  item: "moderations_kind",
+  role: "moderations_role",
+};
+type Column = keyof typeof indexes;
+const itemWords = ["post", "comment", "agent", "community", "report"];
+/** How many acts are looked through for a page at most. */
+export const maxExamined = 5_000;
+
+/** A page of acts, and before which act the next page begins; undefined if there is none. */
+export interface ModerationPage {
+  rows: ModerationRow[];
+  next: number | undefined;
+}
+
+/**
+ * Up to `limit` acts before the act `before`, newest first. With several filters it looks through `maxExamined` acts at most.
+ * So the page may have fewer acts than `limit`, or none, although there is a next one.
+ */
+export async function listModerations(
   db: Queryable,
   { act, role, reason, item, itemId }: ModerationFilter,
   before: number,
   limit: number,
-): Promise<ModerationRow[]> {
-  const given: [string, Param | undefined][] = [
-    ["act", act],
-    ["role", role],
-    ["reason", reason],
-    ["item", item],
-    ["item_id", itemId],
-  ];
-  const used = given.filter((each): each is [string, Param] => each[1] !== undefined);
-  const conditions = ["id < ?", ...used.map(([column]) => `${column} = ?`)].join(" AND ");
-  return db.rows<ModerationRow>(`SELECT ${columns} FROM moderations WHERE ${conditions} ORDER BY id DESC LIMIT ?`, [
-    before,
-    ...used.map(([, value]) => value),
-    String(limit),
-  ]);
+): Promise<ModerationPage> {
+  const given: Record<Column, Param | undefined> = { item_id: itemId, reason, act, item, role };
+  const used = Object.entries(given).filter((each): each is [Column, Param] => each[1] !== undefined);
+  const [walked] = used;
+  const end = walked && (used.length > 1 || itemId !== undefined) ? await endOfWalk(db, walked, item, before) : 0;
+  const conditions = ["id < ?", "id >= ?", ...used.map(([column]) => `${column} = ?`)].join(" AND ");
+  const rows = await db.rows<ModerationRow>(
+    `SELECT ${columns} FROM moderations FORCE INDEX (${walked ? indexes[walked[0]] : "PRIMARY"})
+     WHERE ${conditions} ORDER BY id DESC LIMIT ?`,
+    [before, end, ...used.map(([, value]) => value), String(limit + 1)],
+  );
+  const page = rows.slice(0, limit);
+  return { rows: page, next: rows.length > limit ? page.at(-1)?.id : end || undefined };
+}
+
+/** The last of `maxExamined` acts of a filter before the act `before`; 0 if there are fewer. It reads an index alone. */
+async function endOfWalk(
+  db: Queryable,
+  [column, value]: [Column, Param],
+  item: string | undefined,
+  before: number,
+): Promise<number> {
+  // The index of a thing's acts has those of each kind of thing in order.
+  const kinds = column !== "item_id" ? [] : item === undefined ? itemWords : [item];
+  const walk = (more: string) => `(SELECT id FROM moderations FORCE INDEX (${indexes[column]})
+      WHERE ${column} = ? ${more} AND id < ? ORDER BY id DESC LIMIT ${maxExamined})`;
+  const walks = kinds.length === 0 ? [walk("")] : kinds.map(() => walk("AND item = ?"));
+  const values = kinds.length === 0 ? [value, before] : kinds.flatMap((kind) => [value, kind, before]);
+  const sql = `SELECT id FROM (${walks.join(" UNION ALL ")}) walked ORDER BY id DESC LIMIT 1 OFFSET ${maxExamined - 1}`;
+  return (await db.rows<{ id: number }>(sql, values))[0]?.id ?? 0;
 }

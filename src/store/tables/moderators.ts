@@ -61,23 +61,33 @@ export async function putModerator(tx: Tx, communityId: number, agentId: number,
   );
 }
 
-/** Makes an agent a moderator no more of up to `limit` communities. @returns how many it has changed, at most */
-export async function endStandings(tx: Tx, agentId: number, limit: number): Promise<number> {
+/**
+ * Makes an agent a moderator no more: of up to `limit` communities that others created, and of up to `limit` that it created
+ * itself after the community `after`.
+ * @returns the last of its own, or `after`; undefined if no more are left
+ */
+export async function endStandings(tx: Tx, agentId: number, after: number, limit: number): Promise<number | undefined> {
   const ended = await tx.run(
-    "UPDATE community_moderators SET standing = 0 WHERE agent_id = ? AND standing = 1 LIMIT ?",
+    `UPDATE community_moderators FORCE INDEX (community_moderators_of) SET standing = 0
+     WHERE agent_id = ? AND standing = 1 LIMIT ?`,
     [agentId, String(limit)],
   );
   // The creator is a moderator without a row.
   const created = await tx.rows<{ id: number }>(
-    `SELECT c.id FROM communities c LEFT JOIN community_moderators m ON m.community_id = c.id AND m.agent_id = c.created_by
-     WHERE c.created_by = ? AND m.agent_id IS NULL LIMIT ?`,
-    [agentId, String(limit)],
+    "SELECT id FROM communities FORCE INDEX (communities_creator) WHERE created_by = ? AND id > ? ORDER BY id LIMIT ?",
+    [agentId, after, String(limit)],
   );
   for (const { id } of created) await putModerator(tx, id, agentId, false);
-  return Math.max(ended.affectedRows, created.length);
+  return Math.max(ended.affectedRows, created.length) < limit ? undefined : (created.at(-1)?.id ?? after);
 }
 
-/** Selects the communities that an agent moderates; it takes the agent's id twice. */
-export const moderatedBy = `${moderatorsOf} AND c.created_by = ?
-     UNION SELECT community_id, agent_id FROM community_moderators FORCE INDEX (community_moderators_of)
-     WHERE agent_id = ? AND standing = 1`;
+/** The communities that an agent moderates: up to `limit` that it created, and up to `limit` others, by their ids. */
+export async function listModerated(db: Queryable, agentId: number, limit: number): Promise<number[]> {
+  const rows = await db.rows<{ community_id: number }>(
+    `(${moderatorsOf} AND c.created_by = ? ORDER BY c.id LIMIT ?)
+     UNION (SELECT community_id, agent_id FROM community_moderators FORCE INDEX (community_moderators_of)
+       WHERE agent_id = ? AND standing = 1 ORDER BY community_id LIMIT ?)`,
+    [agentId, String(limit), agentId, String(limit)],
+  );
+  return rows.map(({ community_id }) => community_id);
+}

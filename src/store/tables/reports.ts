@@ -1,6 +1,5 @@
 import { isDuplicate } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
-import { moderatedBy } from "./moderators.ts";
 import { oldestFirst, type TimePosition } from "./time-order.ts";
 
 /** A report about a post or comment, with the names it shows. */
@@ -73,31 +72,44 @@ export async function findReport(db: Queryable, id: number): Promise<(ReportRow 
 }
 
 /** As for comments, the ids of a page come first, from an index that is in order. */
-const selectOpen = (reports: string) => `SELECT STRAIGHT_JOIN ${columns} FROM (
-    SELECT STRAIGHT_JOIN id, created_at FROM ${reports} WHERE is_open = 1 AND ${oldestFirst.behind}
-    ORDER BY ${oldestFirst.orderBy} LIMIT ?
-  ) page JOIN reports r ON r.id = page.id ${joinNames}`;
-const listAll = selectOpen("reports FORCE INDEX (reports_oldest)");
-const listModerated = selectOpen(
-  `(${moderatedBy}) m JOIN reports FORCE INDEX (reports_in_community) ON reports.community_id = m.community_id`,
+const selectOpen = (reports: string) =>
+  `SELECT STRAIGHT_JOIN ${columns} FROM (${reports} ORDER BY ${oldestFirst.orderBy} LIMIT ?) page
+   JOIN reports r ON r.id = page.id ${joinNames}`;
+const listAll = selectOpen(
+  `SELECT id, created_at FROM reports FORCE INDEX (reports_oldest) WHERE is_open = 1 AND ${oldestFirst.behind}`,
+);
+/** How many communities one statement reads. */
+const communitiesAtOnce = 20;
+const listSome = selectOpen(
+  Array<string>(communitiesAtOnce)
+    .fill(
+      `(SELECT id, created_at FROM reports FORCE INDEX (reports_in_community)
+        WHERE community_id = ? AND is_open = 1 AND ${oldestFirst.behind} ORDER BY ${oldestFirst.orderBy} LIMIT ?)`,
+    )
+    .join(" UNION ALL "),
 );
 
 /**
  * The open reports after a position, oldest first. Nothing orders the reports of different posts while they are made. So one
  * may come before a position that was read already, and is then only in lists that are read from the start.
- * @param moderatorId only from communities that this agent moderates. Of all open reports there it reads an index alone
+ * @param communityIds only from these communities. Of each it reads `limit` entries of an index
  */
 export async function listOpenReports(
   db: Queryable,
   after: TimePosition | undefined,
   limit: number,
-  moderatorId?: number,
+  communityIds?: readonly number[],
 ): Promise<ReportRow[]> {
   const page = [...oldestFirst.values(after ?? oldestFirst.start), String(limit)];
-  const rows = await (moderatorId === undefined
-    ? db.rows<ReportRow>(listAll, page)
-    : db.rows<ReportRow>(listModerated, [moderatorId, moderatorId, ...page]));
-  return rows.sort(oldestFirst.compare);
+  if (communityIds === undefined) return (await db.rows<ReportRow>(listAll, page)).sort(oldestFirst.compare);
+  const rows: ReportRow[] = [];
+  for (let at = 0; at < communityIds.length; at += communitiesAtOnce) {
+    // No community has the id 0.
+    const ids = Array.from({ length: communitiesAtOnce }, (_, n) => communityIds[at + n] ?? 0);
+    const values = [...ids.flatMap((id) => [id, ...page]), String(limit)];
+    rows.push(...(await db.rows<ReportRow>(listSome, values)));
+  }
+  return rows.sort(oldestFirst.compare).slice(0, limit);
 }
 
 /** When a report was made, open or not, in milliseconds since 1970 (UTC). */
@@ -120,7 +132,8 @@ export async function closeReportsAbout(
   now: number,
   limit: number,
 ): Promise<number> {
-  const sql = "UPDATE reports SET is_open = 0, closed_at = ? WHERE item = ? AND item_id = ? AND is_open = 1 LIMIT ?";
+  const sql = `UPDATE reports FORCE INDEX (reports_open_about) SET is_open = 0, closed_at = ?
+    WHERE item = ? AND item_id = ? AND is_open = 1 LIMIT ?`;
   const { affectedRows } = await tx.run(sql, [now, item, itemId, String(limit)]);
   return affectedRows;
 }
