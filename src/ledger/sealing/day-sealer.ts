@@ -10,6 +10,7 @@ import type { LedgerLog } from "../log.ts";
 import type { Verified } from "../verification/verification.ts";
 import type { Verifier } from "../verification/verifier.ts";
 import { checkOver, checkSealable, sealDay } from "./day.ts";
+import { hashUnsealed } from "./moderations.ts";
 import { SealingBlocked } from "./seal-checks.ts";
 import type { Sealer } from "./sealer.ts";
 
@@ -57,8 +58,9 @@ export class DaySealer {
     if (blockReason !== undefined) throw new SealingBlocked(blockReason);
     const prior = await verifier.alarm.refresh(reader);
     const before = await verifier.afterOnOneServer(chainStart, signal);
+    const acts = await db.onOneServer(signal, hashUnsealed);
     const { made, verified } = await sealer.transaction(signal, async (sealing) => {
-      const outcome = await sealDay(sealing, date, before);
+      const outcome = await sealDay(sealing, date, before, acts);
       if (outcome.receipt === undefined) throw exists();
       return { made: reply(outcome.receipt), verified: outcome.verified };
     });
@@ -99,7 +101,10 @@ export class DaySealer {
     for (const date of await dueDays(reader, firstDay, end)) {
       if (verified.finding === undefined) verified = await verifier.afterOnOneServer(verified.link, signal);
       const before = verified;
-      const outcome = await sealer.transaction(signal, (sealing) => sealDay(sealing, date, before), { isApproved });
+      const acts = await db.onOneServer(signal, hashUnsealed);
+      const outcome = await sealer.transaction(signal, (sealing) => sealDay(sealing, date, before, acts), {
+        isApproved,
+      });
       verified = outcome.verified;
       await verifier.record(verified, true, prior);
       const { receipt } = outcome;

@@ -5,7 +5,7 @@ import { insertSealedDay } from "../../store/tables/seals.ts";
 import { dateOf, dayMs, startOf } from "../calendar.ts";
 import { type Verified, verifyFrom } from "../verification/verification.ts";
 import { append, clerk, type Sealing, verificationPath } from "./append.ts";
-import { sealModerations } from "./moderations.ts";
+import { type HashedActs, sealModerations } from "./moderations.ts";
 
 /** A day that is sealed more than this after its end, in milliseconds, is noted as sealed late. */
 const lateMs = 5 * 60_000;
@@ -32,6 +32,7 @@ export function checkSealable(date: string, firstDay: string, now: number): void
  * Seals a day that is over.
  * @param verified the result of a verification that just ended; receipts that were appended since are verified here,
  * under the lock
+ * @param acts the result of `hashUnsealed`; acts of moderation since are hashed here
  * @returns the receipt, or undefined if the day is already sealed; and the result of the verification
  * @throws SealingBlocked while nothing may be sealed
  */
@@ -39,6 +40,7 @@ export async function sealDay(
   sealing: Sealing,
   date: string,
   verified: Verified,
+  acts: HashedActs,
 ): Promise<{ receipt: ReceiptRow | undefined; verified: Verified }> {
   const { tx, now } = sealing;
   const head = await lockHead(tx);
@@ -51,7 +53,7 @@ export async function sealDay(
   const receipt = await append(sealing, head, {
     book: null,
     actor: clerk,
-    evidence: { moderations: await sealModerations(tx), note, source: verificationPath },
+    evidence: { moderations: await sealModerations(tx, acts), note, source: verificationPath },
     body: ({ count, head }) => ({
       type: "daily",
       count,

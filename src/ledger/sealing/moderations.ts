@@ -1,28 +1,57 @@
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import { StoredDamage } from "../../errors.ts";
 import { canonicalize, type Json } from "../../receipt/canonical.ts";
-import type { Tx } from "../../store/database/queryable.ts";
+import type { Queryable, Tx } from "../../store/database/queryable.ts";
 import {
   listModerationsAfter,
   lockModerationHead,
   type ModerationRow,
   putSealedModerations,
+  readModerationHead,
 } from "../../store/tables/moderations.ts";
 
 const portion = 1_000;
 
+/** The acts after the act `sealed` up to the act `through`, as the beginning of a canonical list. */
+export interface HashedActs {
+  sealed: number;
+  through: number;
+  hash: Hash;
+}
+
+/**
+ * Hashes the acts that no daily receipt has sealed. It locks nothing, so that a seal has only to hash those that come later.
+ * @throws StoredDamage where acts or the head of the record are missing or damaged
+ */
+export async function hashUnsealed(db: Queryable): Promise<HashedActs> {
+  const { newest, sealed } = await readModerationHead(db);
+  return hashUpTo(db, begin(sealed), newest);
+}
+
 /**
  * Seals the acts of moderation that no daily receipt has sealed: no act commits until the transaction ends.
+ * @param hashed the result of `hashUnsealed`, just before
  * @returns the evidence of the daily receipt: how many acts there are, and the SHA-256 of their canonical list (RFC 8785) in
  * the order of their ids. docs/verifying.md describes how to recompute it.
  * @throws StoredDamage where acts or the head of the record are missing or damaged
  */
-export async function sealModerations(tx: Tx): Promise<{ count: number; hash: string }> {
+export async function sealModerations(tx: Tx, hashed: HashedActs): Promise<{ count: number; hash: string }> {
   const { newest, sealed } = await lockModerationHead(tx);
-  const hash = createHash("sha256").update("[");
-  let after = sealed;
-  while (after < newest) {
-    const rows = await listModerationsAfter(tx, after, newest, portion);
+  // Another server of a cluster may have been ahead of this one.
+  const isBeginning = hashed.sealed === sealed && hashed.through <= newest;
+  const { hash } = await hashUpTo(tx, isBeginning ? hashed : begin(sealed), newest);
+  if (newest > sealed) await putSealedModerations(tx, newest);
+  return { count: newest - sealed, hash: hash.update("]").digest("hex") };
+}
+
+function begin(sealed: number): HashedActs {
+  return { sealed, through: sealed, hash: createHash("sha256").update("[") };
+}
+
+async function hashUpTo(db: Queryable, { sealed, through, hash: begun }: HashedActs, to: number): Promise<HashedActs> {
+  const hash = begun.copy();
+  for (let after = through; after < to; ) {
+    const rows = await listModerationsAfter(db, after, to, portion);
     const last = rows.at(-1);
     if (last === undefined || last.id - after !== rows.length) {
       throw new StoredDamage(`The record of moderation lacks acts after ${after}; restore it from a backup.`);
@@ -30,8 +59,7 @@ export async function sealModerations(tx: Tx): Promise<{ count: number; hash: st
     for (const row of rows) hash.update(`${row.id === sealed + 1 ? "" : ","}${canonicalize(toAct(row))}`);
     after = last.id;
   }
-  if (newest > sealed) await putSealedModerations(tx, newest);
-  return { count: newest - sealed, hash: hash.update("]").digest("hex") };
+  return { sealed, through: to, hash };
 }
 
 /** An act as the API shows it. */

@@ -1,4 +1,5 @@
 import type { Queryable } from "../database/queryable.ts";
+import { wordTypes } from "../tables/inboxes.ts";
 import { limitRows, type TableCheck } from "./finding.ts";
 
 /*
@@ -57,7 +58,7 @@ const actSql = `SELECT k.id, k.agent_id FROM (
     WHERE m.id > ? AND m.id <= ? AND m.noted = 1 AND m.created_at > ? AND m.item IN ('post', 'comment')
   ) k
   WHERE k.agent_id IS NOT NULL AND ${isOpen("k.agent_id")} AND NOT EXISTS (
-    SELECT 1 FROM inbox_items t FORCE INDEX (inbox_items_cause)
+    SELECT 1 FROM inbox_items t FORCE INDEX (inbox_items_typed)
     WHERE t.post_id = k.post_id AND t.comment_id <=> k.comment_id AND t.agent_id = k.agent_id AND t.type = 'moderation'
       AND t.act = k.act AND t.created_at = k.created_at)
   ORDER BY k.id ${limitRows}`;
@@ -104,8 +105,8 @@ export function listMentioning(
   const { title, cause } = texts[table];
   return db.rows<MentioningText>(
     `SELECT w.id, w.author_id, ${title} AS title, w.body, w.created_at,
-       (SELECT GROUP_CONCAT(t.agent_id) FROM inbox_items t FORCE INDEX (inbox_items_cause)
-        WHERE ${cause} AND t.type <> 'moderation') AS notified
+       (SELECT GROUP_CONCAT(t.agent_id) FROM inbox_items t FORCE INDEX (inbox_items_typed)
+        WHERE ${cause} AND t.type IN ${wordTypes}) AS notified
      FROM ${table} w FORCE INDEX (PRIMARY)
      WHERE w.id > ? AND w.id <= ? AND ${isNoted("w")} AND INSTR(CONCAT(${title}, w.body), '@') > 0
      ORDER BY w.id LIMIT ?`,

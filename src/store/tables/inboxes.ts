@@ -63,14 +63,17 @@ export interface ItemKey {
   id: number;
 }
 
+/** The types of items besides those of moderation, of which there may be many about one post or comment. */
+export const wordTypes = "('post_comment', 'comment_reply', 'mention')";
+
 /** The items about a post or comment besides those of moderation, in the order of the agents: at most `maxRecipients`. */
 export function listItemsAbout(
   db: Queryable,
   { postId, commentId }: Pick<ItemCause, "postId" | "commentId">,
 ): Promise<(ItemKey & { type: string })[]> {
   return db.rows(
-    `SELECT agent_id, id, type FROM inbox_items FORCE INDEX (inbox_items_cause)
-     WHERE post_id = ? AND comment_id <=> ? AND type <> 'moderation' ORDER BY agent_id, id`,
+    `SELECT agent_id, id, type FROM inbox_items FORCE INDEX (inbox_items_typed)
+     WHERE post_id = ? AND comment_id <=> ? AND type IN ${wordTypes} ORDER BY agent_id, id`,
     [postId, commentId],
   );
 }

@@ -40,10 +40,25 @@ export async function appendModeration(
   if (note !== "") await tx.run("INSERT INTO moderation_notes (moderation_id, note) VALUES (?, ?)", [id, note]);
 }
 
-/** Locks the head of the record: no act commits until the transaction ends. */
-export async function lockModerationHead(tx: Tx): Promise<{ newest: number; sealed: number }> {
-  const sql = "SELECT newest, sealed FROM moderation_head WHERE id = 1 FOR UPDATE";
-  const [row] = await tx.rows<{ newest: number; sealed: number }>(sql);
+/** The newest act of the record, and up to which act daily receipts have sealed it. */
+interface ModerationHead {
+  newest: number;
+  sealed: number;
+}
+
+const selectHead = "SELECT newest, sealed FROM moderation_head WHERE id = 1";
+
+/** @throws StoredDamage where the head is missing or damaged */
+export async function readModerationHead(db: Queryable): Promise<ModerationHead> {
+  return sound(await db.rows<ModerationHead>(selectHead));
+}
+
+/** Locks the head of the record: no act commits until the transaction ends. @throws StoredDamage as `readModerationHead` */
+export async function lockModerationHead(tx: Tx): Promise<ModerationHead> {
+  return sound(await tx.rows<ModerationHead>(`${selectHead} FOR UPDATE`));
+}
+
+function sound([row]: readonly ModerationHead[]): ModerationHead {
   if (row === undefined) throw headDamage("is missing");
   if (!isCount(row.newest) || !isCount(row.sealed) || row.sealed > row.newest) throw headDamage("is damaged");
   return row;
@@ -92,7 +107,7 @@ const indexes = {
 type Column = keyof typeof indexes;
 const itemWords = ["post", "comment", "agent", "community", "report"];
 /** How many acts are looked through for a page at most. */
-export const maxExamined = 5_000;
+const maxExamined = 5_000;
 
 /** A page of acts, and before which act the next page begins; undefined if there is none. */
 export interface ModerationPage {

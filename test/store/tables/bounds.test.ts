@@ -3,9 +3,9 @@ import { beforeAll, expect, it } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
 import type { Tx } from "../../../src/store/database/queryable.ts";
 import { migrate } from "../../../src/store/schema/migrate.ts";
-import { sweepDue, sweptAtOnce } from "../../../src/store/tables/idempotency-replies.ts";
-import { maxMarked, putReadUpTo } from "../../../src/store/tables/inboxes.ts";
-import { listModerations, maxExamined } from "../../../src/store/tables/moderations.ts";
+import { sweepDue } from "../../../src/store/tables/idempotency-replies.ts";
+import { listItemsAbout, maxMarked, putReadUpTo } from "../../../src/store/tables/inboxes.ts";
+import { listModerations } from "../../../src/store/tables/moderations.ts";
 import { endStandings, listModerated } from "../../../src/store/tables/moderators.ts";
 import { closeReportsAbout, listOpenReports } from "../../../src/store/tables/reports.ts";
 import { measure } from "../../support/cost.ts";
@@ -51,6 +51,7 @@ async function fill({ pool }: TestDatabase): Promise<void> {
     "n, IF(MOD(n, 2), 'operator', 'moderator'), IF(MOD(n, 2), 'lock', 'unlock'), 'post', 1, n",
   );
   await insert("inbox_items (agent_id, id, type, post_id, created_at)", "1, n, 'mention', 1, 0");
+  await insert("inbox_items (agent_id, id, type, post_id, created_at)", "2, n, 'moderation', 2, 0");
   await pool.query("INSERT INTO inboxes (agent_id, newest, read_up_to, unread) VALUES (1, ?, 0, ?)", [size, size]);
   await insert(
     "idempotency_replies (id, fingerprint, sealed, created_at, due_at)",
@@ -61,18 +62,19 @@ async function fill({ pool }: TestDatabase): Promise<void> {
 const acts = (filter: Parameters<typeof listModerations>[1]) => (tx: Tx) => listModerations(tx, filter, far, 100);
 /** How many rows each reads at most. The engines read some of the rows several times: in an index, to sort, to change. */
 const cases: [what: string, most: number, run: (tx: Tx) => Promise<unknown>][] = [
-  ["to mark half an inbox as read", 3 * maxMarked, (tx) => putReadUpTo(tx, 1, inbox, size / 2)],
+  ["to mark nearly a whole inbox as read", 30_000, (tx) => putReadUpTo(tx, 1, inbox, size - 1)],
+  ["the items about a post that was moderated often", 100, (tx) => listItemsAbout(tx, { postId: 2, commentId: null })],
   ["the acts of one kind", 500, acts({ act: "lock" })],
-  ["acts by filters that exclude each other", 6 * maxExamined, acts({ act: "lock", role: "moderator" })],
+  ["acts by filters that exclude each other", 30_000, acts({ act: "lock", role: "moderator" })],
   ["acts for a reason that there never was", 100, acts({ act: "lock", reason: "spam" })],
-  ["the acts about a post", 6 * maxExamined, acts({ itemId: 1 })],
-  ["acts about a post by another filter", 6 * maxExamined, acts({ itemId: 1, reason: "spam", act: "lock" })],
+  ["the acts about a post", 30_000, acts({ itemId: 1 })],
+  ["acts about a post by another filter", 30_000, acts({ itemId: 1, reason: "spam", act: "lock" })],
   ["the open reports of a community", 1_000, (tx) => listOpenReports(tx, undefined, 101, [1])],
   ["the open reports of 200 communities", 10_000, (tx) => listOpenReports(tx, undefined, 101, ids(200))],
   ["the communities of a moderator of many", 5_000, (tx) => listModerated(tx, 2, 100)],
   ["to close some reports about a post", 1_000, (tx) => closeReportsAbout(tx, "post", 1, 1, 100)],
   ["to take some communities from a moderator", 2_000, (tx) => endStandings(tx, 1, size / 2, 100)],
-  ["to sweep responses", 10 * sweptAtOnce, (tx) => sweepDue(tx, { now: far / 2, aliveSince: 50, lifetimeMs: 60 })],
+  ["to sweep responses", 2_000, (tx) => sweepDue(tx, { now: far / 2, aliveSince: 50, lifetimeMs: 60 })],
 ];
 const inbox = { newest: size, read_up_to: 0, unread: size };
 const ids = (count: number) => Array.from({ length: count }, (_, n) => 2 + n);
