@@ -1,3 +1,9 @@
+/*
+ * Every statement has a bound on the rows that it reads and changes, whatever the board holds. Most find rows by a primary or
+ * unique key, for which a list of ids has a fixed length, or have a LIMIT on what they examine. A comment says what bounds the
+ * others. Statements of fsck, see store/recount/finding.ts, are the exception.
+ */
+
 /** Something that reads. Outside a transaction each statement sees what was committed when it began. */
 export interface Queryable {
   /** Runs a prepared SELECT and returns its rows. */

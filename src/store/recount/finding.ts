@@ -22,6 +22,12 @@ export interface Outcome {
   repaired: boolean;
 }
 
+/*
+ * A statement of fsck counts what it checks, so it reads as many rows as there are about 1,000 keys, and inside the engine the
+ * texts of removed posts among them, 40 MB at most. What it returns has a bound: `maxFindings` rows of numbers and names.
+ * Where texts are returned, batches are smaller. Nobody but the operator starts one, and it locks nothing.
+ */
+
 /** The rows whose key is greater than `after` and at most `to`. */
 export interface Range {
   after: number;

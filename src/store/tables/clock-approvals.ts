@@ -23,7 +23,8 @@ export interface KnownTimes {
  * @throws StoredDamage where the head or the calendar is damaged
  */
 export async function readKnownTimes(db: Queryable, today: string): Promise<KnownTimes> {
-  // UTC_TIMESTAMP depends on no time zone; the head is one row, and so is the result.
+  // UTC_TIMESTAMP depends on no time zone; the head is one row, and so is the result. An operator gives each approval, and a
+  // day has one row of ledger_days.
   interface Row extends Head {
     micros: number;
     accepted: number | null;
@@ -49,7 +50,7 @@ export async function readKnownTimes(db: Queryable, today: string): Promise<Know
   };
 }
 
-/** The newest ts that an operator approved; 0 if there is none. */
+/** The newest ts that an operator approved; 0 if there is none. It reads all approvals, which are few. */
 export async function readApprovedTs(db: Queryable): Promise<number> {
   const [row] = await db.rows<{ ts: number | null }>("SELECT MAX(ts) AS ts FROM ledger_clock_words");
   return Number(row?.ts ?? 0);

@@ -99,6 +99,7 @@ interface Row extends Omit<StoredResponse, "sealed" | "damaged" | "lostTime"> {
 
 /**
  * Erases up to `limit` replies that are stored with the text of a post or comment. Their rows still say what they showed.
+ * Only versions of Stoa from before store any, and rows live for a day, so the erased ones that it passes are few.
  * @returns how many
  */
 export async function eraseRepliesAbout(tx: Tx, { item, itemId }: ReplyItem, limit: number): Promise<number> {

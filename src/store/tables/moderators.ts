@@ -12,7 +12,7 @@ const moderatorsOf = `SELECT c.id AS community_id, c.created_by AS agent_id FROM
     LEFT JOIN community_moderators m ON m.community_id = c.id AND m.agent_id = c.created_by
     WHERE c.created_by IS NOT NULL AND COALESCE(m.standing, 1) = 1`;
 
-/** How many moderators a list has at most. Communities from before may have more than they may have now. */
+/** How many moderators a list has at most. Now a community may have 100; one from before may have more, which are sorted. */
 const maxListed = 1_000;
 
 /** The moderators of a community, its creator first, then by name. */
@@ -81,7 +81,10 @@ export async function endStandings(tx: Tx, agentId: number, after: number, limit
   return Math.max(ended.affectedRows, created.length) < limit ? undefined : (created.at(-1)?.id ?? after);
 }
 
-/** The communities that an agent moderates: up to `limit` that it created, and up to `limit` others, by their ids. */
+/**
+ * The communities that an agent moderates: up to `limit` that it created, and up to `limit` others, by their ids. It also looks at
+ * those that the agent created and does not moderate any more; their number is limited by day.
+ */
 export async function listModerated(db: Queryable, agentId: number, limit: number): Promise<number[]> {
   const rows = await db.rows<{ community_id: number }>(
     `(${moderatorsOf} AND c.created_by = ? ORDER BY c.id LIMIT ?)

@@ -9,7 +9,7 @@ import { addToAgent, addToWriter } from "./agents.ts";
 /** Into how many rows the count of a community is divided. Older rows stay right if this changes. */
 const parts = 8;
 
-/** The count of the community `c`, as an expression. */
+/** The count of the community `c`, as an expression. It reads `parts` rows. */
 export const postCount = `CAST(c.post_count + COALESCE(
     (SELECT SUM(posts) FROM community_post_counts WHERE community_id = c.id), 0) AS SIGNED)`;
 

@@ -104,7 +104,7 @@ export async function listReceiptLengths(db: Queryable, from: number, limit: num
   return rows.map(({ length }) => Number(length));
 }
 
-/** The length of the largest receipt from `from` to `to`, in bytes. */
+/** The length of the largest receipt from `from` to `to`, in bytes. It reads the rows between, which the caller limits. */
 export async function largestReceipt(db: Queryable, from: number, to: number): Promise<number> {
   const [row] = await db.rows<{ largest: number | null }>(
     "SELECT MAX(OCTET_LENGTH(canonical)) AS largest FROM receipts WHERE seq BETWEEN ? AND ?",

@@ -6,7 +6,7 @@ export async function insertRecovery(tx: Tx, seq: number): Promise<void> {
   await tx.run("INSERT INTO ledger_recoveries (seq) VALUES (?)", [seq]);
 }
 
-/** The receipts up to `seq` that are noted as recoveries, in the order of the chain. They are few. */
+/** The receipts up to `seq` that are noted as recoveries, in the order of the chain. They are few: an operator makes each. */
 export function listRecoveryRows(db: Queryable, seq: number): Promise<ReceiptRow[]> {
   return db.rows<ReceiptRow>(
     `SELECT r.seq, r.hash, r.prev_hash, r.canonical

@@ -25,7 +25,7 @@ async function insertOnce(tx: Tx, sql: string, params: (string | number | Buffer
   }
 }
 
-/** The sealed days from `from` on, in order. There is one row for each day. */
+/** The sealed days from `from` on, in order. There is one row for each day, so some thousands in ten years. */
 export async function listSealedDays(db: Queryable, from: string): Promise<string[]> {
   const rows = await db.rows<{ date: string }>("SELECT date FROM ledger_days WHERE date >= ? ORDER BY date", [from]);
   return rows.map(({ date }) => date);

@@ -128,7 +128,8 @@ export async function lockStale(
 }
 
 /**
- * The items after `after` and up to `to` whose tokens are missing, stale, or left over from an item that no longer stands.
+ * The items after `after` and up to `to` whose tokens are missing, stale, or left over from an item that no longer stands. It
+ * compares every item between, which the caller limits.
  */
 export async function listStale(
   db: Queryable,

@@ -66,6 +66,11 @@ export async function sampleNewest(
   };
 }
 
+/**
+ * The full-text index reads every item that holds the words, and ranks it. So common words are not looked up there
+ * (board/search/plan.ts), and a search that still takes long ends by its deadline.
+ */
+
 /** The results with the highest ranks, the newer first among equals. @param words found by the index; at least one */
 export async function listByRank(
   db: Queryable,

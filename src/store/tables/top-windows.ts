@@ -10,7 +10,8 @@ import { joinPosts, type PostRow, selectPosts } from "./posts.ts";
  *
  * A post's band may be out of date. A post that is too old for the window is left out by its time. A post may also be in an
  * older band although the window still has it: a cursor keeps the start of its first page, and the clocks of replicas
- * differ. It is found by its time in the older bands, where only the range of the window is read.
+ * differ. It is found by its time in the older bands, where only the range of the window is read: what left its band in a
+ * day at most, which board/feeds.ts sees to.
  */
 
 /** The posts created at `since` (milliseconds since 1970, UTC) or later. */
