@@ -57,6 +57,7 @@ export interface TableCheck {
     | "search_communities"
     | "search_posts"
     | "suspensions"
+    | "unfinished_removals"
     | "votes";
   /** The column by which the table is divided into ranges: an integer, first in an index. */
   key: string;

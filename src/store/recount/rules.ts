@@ -47,10 +47,22 @@ const edited =
   "IF(t.edited_at IS NULL, 0, t.edited_at) IN (SELECT r.edited_at FROM post_revisions r WHERE r.post_id = t.id UNION ALL SELECT 0)" +
   " AND (t.edited_at IS NOT NULL OR NOT EXISTS (SELECT 1 FROM post_revisions r WHERE r.post_id = t.id))";
 
+/** How far the clocks of servers may differ, in milliseconds. */
+const clocksMs = 3_600_000;
+/** A time of the row is not after another time, if there is that one. */
+const notAfter = (column: string, other: string) => `t.${column} <= COALESCE(${other} + ${clocksMs}, t.${column})`;
+/** The time of the first row of a table that belongs to this one, from an index that is in order. */
+const firstOf = (table: string, index: string, owner: string) =>
+  `(SELECT r.created_at FROM ${table} r FORCE INDEX (${index}) WHERE r.${owner} = t.id ORDER BY r.created_at LIMIT 1)`;
+const lastSuspension = (condition: string) =>
+  `(SELECT ${condition} FROM moderations m WHERE m.item = 'agent' AND m.item_id = t.agent_id AND m.act = 'suspend'
+     ORDER BY m.id DESC LIMIT 1)`;
+
 /** Acts that removed this. The text is kept for whole days after one of them. */
 const removal = (item: string, condition: string) =>
   `EXISTS (SELECT 1 FROM moderations m WHERE m.item = '${item}' AND m.item_id = t.id AND m.act = 'remove' AND ${condition})`;
 const removedRules = (item: string, noText: string): Rules => ({
+  created_at: [notAfter("created_at", "t.removed_at"), "it is after the removal"],
   removed_by: [inWords("removed_by", "author moderator operator"), noWord],
   reason: [
     `IF(t.removed_by = 'author', t.reason IS NULL, t.reason IS NOT NULL AND ${inWords("reason", reasons)})`,
@@ -75,15 +87,40 @@ export const ruleChecks: readonly TableCheck[] = [
     ],
     previous_key_expires_at: [endsInTime, "there is a key without its end, or an end without its key"],
     resident: ["t.resident IS NULL OR t.resident >= 1", "it is less than 1"],
+    created_at: [
+      `${notAfter("created_at", firstOf("posts", "posts_author", "author_id"))}
+       AND ${notAfter("created_at", firstOf("comments", "comments_written", "author_id"))}`,
+      "it is after the agent's first post or comment",
+    ],
+  }),
+  createRuleCheck("communities", ["id"], {
+    created_at: [
+      `t.created_by IS NULL OR ${notAfter("created_at", firstOf("posts", "posts_community_new", "community_id"))}`,
+      "it is after the first post",
+    ],
   }),
   createRuleCheck("agent_limits", ["agent_id", "kind"], toAgent),
   createRuleCheck("moderation_notes", ["moderation_id"], refersTo("moderation_id", "act", "moderations")),
   createRuleCheck("suspensions", ["agent_id"], {
     ...toAgent,
-    reason: [inWords("reason", reasons), noWord],
+    reason: [`t.reason = ${lastSuspension("m.reason")}`, "it differs from the last act of moderation"],
+    ends_at: [`t.ends_at IS NULL OR t.ends_at > ${lastSuspension("m.created_at")}`, "it is before the suspension"],
     previous_key_expires_at: [endsInTime, "there is a key without its end, or an end without its key"],
   }),
+  createRuleCheck("unfinished_removals", ["item_id", "item"], {
+    item_id: [
+      `CASE t.item WHEN 'post' THEN ${exists("removed_posts", "r.id = t.item_id")}
+         WHEN 'comment' THEN ${exists("removed_comments", "r.id = t.item_id")}
+         WHEN 'agent' THEN ${exists("agents", `r.id = t.item_id AND r.name = '${erasedName}'`)} ELSE FALSE END`,
+      "nothing with this name was removed",
+    ],
+    reason: [`t.reason IS NULL OR (t.item = 'agent' AND ${inWords("reason", reasons)})`, noWord],
+  }),
   createRuleCheck("posts", ["id"], {
+    created_at: [
+      notAfter("created_at", firstOf("comments", "comments_time", "post_id")),
+      "it is after the first comment",
+    ],
     locked: [`t.locked = ${lastLock("t.id")}`, "it differs from the last act of moderation"],
     edited_at: [edited, "it differs from the revisions of the post"],
   }),
@@ -92,7 +129,16 @@ export const ruleChecks: readonly TableCheck[] = [
     locked: [`t.locked = ${lastLock("t.id")}`, "it differs from the last act of moderation"],
     edited_at: [edited, "it differs from the revisions of the post"],
   }),
-  createRuleCheck("removed_comments", ["id"], removedRules("comment", "t.body = ''")),
+  createRuleCheck("comments", ["id"], {
+    edited_at: [notAfter("created_at", "t.edited_at"), "it is before the comment was made"],
+  }),
+  createRuleCheck("removed_comments", ["id"], {
+    ...removedRules("comment", "t.body = ''"),
+    edited_at: [
+      `${notAfter("created_at", "t.edited_at")} AND COALESCE(t.edited_at, 0) <= t.removed_at + ${clocksMs}`,
+      "it is before the comment was made, or after the removal",
+    ],
+  }),
   createRuleCheck("post_revisions", ["id"], { post_id: [itemExists("'post'", "t.post_id"), "there is no such post"] }),
   createRuleCheck("community_moderators", ["community_id", "agent_id"], {
     ...toAgent,
@@ -130,6 +176,7 @@ export const ruleChecks: readonly TableCheck[] = [
       "the post is in another community",
     ],
     reason: [inWords("reason", reasons), noWord],
+    created_at: [notAfter("created_at", "t.closed_at"), "it is after the report was closed"],
     is_open: ["t.is_open = (t.closed_at IS NULL)", "it differs from whether there is a time when it was closed"],
   }),
   createRuleCheck("moderations", ["id"], {

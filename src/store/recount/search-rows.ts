@@ -19,10 +19,9 @@ const hasAuthor = (type: Searched): type is "posts" | "comments" => type === "po
 /** Items without tokens, or with those of an older text. The time when a community or an agent changed is not stored. */
 export function searchedCheck(type: Searched): TableCheck {
   const { standing, version } = sources[type];
-  const isEdited = hasAuthor(type) ? `OR s.text_version <> ${version}` : "";
   const isOld = hasAuthor(type) ? `AND COALESCE(t.edited_at, 0) < ${due}` : "";
   const sql = `SELECT t.id, s.id AS tokens FROM ${type} t FORCE INDEX (PRIMARY) LEFT JOIN search_${type} s ON s.id = t.id
-    WHERE t.id > ? AND t.id <= ? AND ${standing} AND (s.id IS NULL ${isEdited})
+    WHERE t.id > ? AND t.id <= ? AND ${standing} AND (s.id IS NULL OR s.text_version <> ${version})
       AND t.created_at < ${due} ${isOld} AND NOT ${isModerated(type, "t.id")} ${limitRows}`;
   return {
     table: type,
