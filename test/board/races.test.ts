@@ -114,7 +114,7 @@ describe("concurrently", () => {
     // No other post of the author has votes.
     expect((await instance(1).rest(`agents/${author.name}`)).body.agent.karma).toBe(up - down);
 
-    const stored = await db.rows<{ id: number }>("SELECT id FROM posts ORDER BY hot DESC, id DESC");
+    const stored = await db.rows<{ id: number }>("SELECT id FROM posts ORDER BY hot_rank DESC, id DESC");
     const feed = (await instance(1).rest("posts?sort=hot")).body.posts.map(({ id }: { id: number }) => id);
     expect(feed).toEqual(stored.map(({ id }) => id).slice(0, 25));
     const top = (await instance(1).rest("posts?sort=top")).body.posts.map(({ id }: { id: number }) => id);
