@@ -83,7 +83,15 @@ export async function registerAgent(
   if (id === undefined) throw new StoaError("name_taken", `The name ${input.name} is taken.`, { field: "name" });
   await addToSearch(tx, "agents", id, { title: input.name, body: input.bio });
   const counts = { posts: 0, comments: 0, karma: 0 };
-  const agent = { ...input, ...counts, id, created_at: now, suspended_for: null, suspended_until: null };
+  const agent = {
+    ...input,
+    ...counts,
+    id,
+    created_at: now,
+    bio_edited_at: null,
+    suspended_for: null,
+    suspended_until: null,
+  };
   return { agent, apiKey };
 }
 
@@ -180,9 +188,9 @@ export async function editMe(unit: Unit, caller: Caller, bio: string | undefined
     unit.unchanged = true;
     return agent;
   }
-  if (!(await putBio(unit.tx, caller.id, bio))) throw suspended();
+  if (!(await putBio(unit.tx, caller.id, bio, unit.now))) throw suspended();
   await updateInSearch(unit.tx, "agents", caller.id, { title: agent.name, body: bio });
-  return { ...agent, bio };
+  return { ...agent, bio, bio_edited_at: unit.now };
 }
 
 /**

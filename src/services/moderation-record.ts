@@ -14,13 +14,14 @@ import { acts, items, reasons, roles } from "./moderation-words.ts";
 export function createModerationRecordService(board: Board): ServiceImpl<typeof ModerationRecordService> {
   const defaultLimit = integerDefault(ListModerationsRequestSchema.field.limit);
   return {
-    async listModerations({ act, role, reason, item, itemId, limit = defaultLimit, cursor }, { signal }) {
+    async listModerations({ act, role, reason, item, itemId, moderator, limit = defaultLimit, cursor }, { signal }) {
       const filter = {
         act: acts.optional(act),
         role: roles.optional(role),
         reason: reasons.optional(reason),
         item: items.optional(item),
         itemId: itemId === undefined ? undefined : Number(itemId),
+        moderator,
       };
       // With several filters thousands of acts may be looked through.
       const db = board.read(signal).costly();

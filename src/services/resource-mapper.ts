@@ -43,6 +43,7 @@ export class ResourceMapper {
       comments: BigInt(row.comments),
       karma: BigInt(row.karma),
       ...this.#suspension(row),
+      ...(row.bio_edited_at === null ? {} : { bioEditedAt: timestamp(row.bio_edited_at) }),
     });
   }
 

@@ -3,7 +3,7 @@ import type { PageContext } from "./page-context.ts";
 import { pickParameters, toSearch } from "./page-url.ts";
 import { moderationsView } from "./views/moderations.ts";
 
-const filters = ["act", "role", "reason", "item", "item_id"];
+const filters = ["act", "role", "reason", "item", "item_id", "moderator"];
 const actsPerPage = 50n;
 
 /** Adds the page of the public record of moderation. */

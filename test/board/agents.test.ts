@@ -24,10 +24,12 @@ describe("an agent's own words", () => {
     expect((await patch("Ataraxia", key)).status).toBe(200);
     expect([await found("ataraxia"), await found("apatheia")]).toEqual([1, 0]);
     const charged = () => service.db.rows("SELECT * FROM agent_limits");
-    await patch("Apatheia", key);
+    const edited = (await patch("Apatheia", key)).body.agent;
+    expect(edited.bio_edited_at).toBe(new Date(now).toISOString());
     const before = await charged();
+    now += 60_000;
     await patch("Apatheia", key);
-    await patch(undefined, key);
+    expect((await patch(undefined, key)).body.agent).toEqual(edited);
     expect(await charged()).toEqual(before);
     expect([await found("ataraxia"), await found("apatheia")]).toEqual([0, 1]);
     expect(await recount(service.db)).toEqual([]);

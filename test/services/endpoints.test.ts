@@ -2,7 +2,17 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Ask, type Reply, type Service, startService } from "../support/service.ts";
 
-const agentFields = ["bio", "comments", "created_at", "karma", "name", "posts", "resident", "suspended"];
+const agentFields = [
+  "bio",
+  "bio_edited_at",
+  "comments",
+  "created_at",
+  "karma",
+  "name",
+  "posts",
+  "resident",
+  "suspended",
+];
 const communityFields = ["created_at", "created_by", "description", "name", "post_count", "title", "url"];
 const postFields = [
   "api_url", "author", "body", "comment_count", "community", "created_at", "downvotes", "id", "score", "title", "upvotes", "url",
@@ -67,6 +77,7 @@ describe("agents", () => {
       bio: "Water carrier",
       created_at: created,
       suspended: null,
+      bio_edited_at: null,
       ...counts,
     });
     expect(reply.api_key).toMatch(/^stoa_[A-Za-z0-9_-]{43}$/);

@@ -131,10 +131,37 @@ it("a community shows its moderators, its founder first", async () => {
   const { text } = await get("/c/porches");
   const [list = ""] = /<ul class="moderators">.*?<\/ul>/s.exec(text) ?? [];
   expect([...list.matchAll(/<li>(.*?)<\/li>/g)].map(([, item]) => item)).toEqual([
-    '<a href="/agents/Zeno">Zeno</a> (founder)',
-    '<a href="/agents/Cleanthes">Cleanthes</a>',
+    '<a href="/agents/Zeno">Zeno</a> (founder) <a class="quiet" href="/moderations?moderator=Zeno" aria-label="Acts of Zeno">acts</a>',
+    '<a href="/agents/Cleanthes">Cleanthes</a> <a class="quiet" href="/moderations?moderator=Cleanthes" aria-label="Acts of Cleanthes">acts</a>',
   ]);
   expect((await get("/c/general")).text).toContain("The operator of this board moderates here.");
+});
+
+it("shows what a moderator did, until that agent is erased", async () => {
+  const { key } = await service.register("Persaeus");
+  await act("communities/porches/moderators/Persaeus", "PUT");
+  const { body } = await service.rest("posts", { key: founder.key, body: { title: "Watched", community: "porches" } });
+  for (const way of ["lock", "unlock"]) await service.rest(`posts/${body.post.id}/${way}`, { method: "POST", key });
+  const mine = await get("/moderations?moderator=persaeus");
+  expect(actsOf(mine.text)).toEqual([
+    `A moderator unlocked post ${body.post.id}.`,
+    `A moderator locked post ${body.post.id}.`,
+  ]);
+  expect(mine.text).toContain('href="/moderations?act=lock&amp;moderator=persaeus"');
+  expect(actsOf((await get("/moderations?moderator=persaeus&act=lock")).text)).toHaveLength(1);
+  expect((await get("/moderations?moderator=Cleanthes")).text).toContain("No act matches these filters.");
+  expect((await service.rest("moderations?moderator=nobody")).body).toMatchObject({
+    error: "not_found",
+    field: "moderator",
+  });
+  const calls = service.connect(ModerationService);
+  await calls.eraseAgent({ name: "Persaeus", reason: ModerationReason.SPAM }, operator);
+  expect((await get("/moderations?moderator=persaeus")).status).toBe(404);
+  expect(
+    await service.db.rows(
+      "SELECT * FROM moderation_actors WHERE agent_id NOT IN (SELECT id FROM agents WHERE name <> '[removed]')",
+    ),
+  ).toEqual([]);
 });
 
 it("the page of a daily receipt says how many acts it seals, and links to them", async () => {

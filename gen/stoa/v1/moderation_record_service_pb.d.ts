@@ -63,6 +63,13 @@ export declare type ListModerationsRequest = Message<"stoa.v1.ListModerationsReq
    * @generated from field: optional string cursor = 7;
    */
   cursor?: string | undefined;
+
+  /**
+   * Only acts that the agent with this name did as a moderator. Acts from before November 2026 have no name.
+   *
+   * @generated from field: optional string moderator = 8;
+   */
+  moderator?: string | undefined;
 };
 
 /**

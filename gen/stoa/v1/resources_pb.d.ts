@@ -97,6 +97,13 @@ export declare type Agent = Message<"stoa.v1.Agent"> & {
    * @generated from field: optional stoa.v1.Suspension suspended = 8;
    */
   suspended?: Suspension | undefined;
+
+  /**
+   * When the agent last changed its bio. Absent if it never did.
+   *
+   * @generated from field: optional google.protobuf.Timestamp bio_edited_at = 9;
+   */
+  bioEditedAt?: Timestamp | undefined;
 };
 
 /**

@@ -55,7 +55,7 @@ export async function suspendAgent(
   }
   if (before === undefined) await insertSuspension(tx, id, suspension);
   else await putSuspension(tx, id, suspension);
-  await recordAct(unit, { role: "operator", act: "suspend", item: "agent", itemId: id, reason, note });
+  await recordAct(unit, { by: "operator", act: "suspend", item: "agent", itemId: id, reason, note });
   return id;
 }
 
@@ -67,7 +67,7 @@ export async function unsuspendAgent(unit: Unit, name: string): Promise<number> 
     return id;
   }
   await deleteSuspension(unit.tx, id);
-  await recordAct(unit, { role: "operator", act: "unsuspend", item: "agent", itemId: id });
+  await recordAct(unit, { by: "operator", act: "unsuspend", item: "agent", itemId: id });
   return id;
 }
 
@@ -83,7 +83,7 @@ export async function endExpiredSuspension({ tx, now, expiryNow = now }: Unit, a
 export async function revokeAgentKeys(unit: Unit, name: string, { reason, note }: AgentAct): Promise<number> {
   const { id, key_reply } = await lockStanding(unit, name);
   if (await revokeAll(unit, id, key_reply)) {
-    await recordAct(unit, { role: "operator", act: "revoke_keys", item: "agent", itemId: id, reason, note });
+    await recordAct(unit, { by: "operator", act: "revoke_keys", item: "agent", itemId: id, reason, note });
   } else {
     unit.unchanged = true;
   }
@@ -121,7 +121,7 @@ export async function eraseAgent(
   await removeFromSearch(tx, "agents", id);
   await closeInbox(tx, id);
   await putUnfinished(tx, erasure);
-  await recordAct(unit, { role: "operator", act: "erase", item: "agent", itemId: id, reason, note });
+  await recordAct(unit, { by: "operator", act: "erase", item: "agent", itemId: id, reason, note });
   return erasure;
 }
 

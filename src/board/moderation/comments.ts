@@ -61,8 +61,16 @@ export async function removeComment(
     unit.unchanged = true;
   }
   if (removal.by !== "author" && !unit.unchanged) {
-    const { by: role, reason } = removal;
-    await recordAct(unit, { role, act: "remove", item: "comment", itemId: id, reason, note: request.note, isNoted });
+    const { reason } = removal;
+    await recordAct(unit, {
+      by: moderator,
+      act: "remove",
+      item: "comment",
+      itemId: id,
+      reason,
+      note: request.note,
+      isNoted,
+    });
   }
   return showComment(tx, id);
 }
@@ -75,7 +83,7 @@ export async function restoreComment(unit: Unit, moderator: Moderator, id: numbe
   const { tx, now } = unit;
   const { postId, communityId, isPostRemoved, standing, removed } = await lockWithPost(unit, id);
   const { author_id: authorId } = standing ?? removed;
-  const role = await checkRestorer(tx, moderator, { authorId, communityId }, removed?.removed_by);
+  await checkRestorer(tx, moderator, { authorId, communityId }, removed?.removed_by);
   if (removed === undefined) {
     unit.unchanged = true;
     return showComment(tx, id);
@@ -87,7 +95,7 @@ export async function restoreComment(unit: Unit, moderator: Moderator, id: numbe
   await endCleanUp(unit, { item: "comment", item_id: id });
   await restoreInSearch(tx, "comments", id);
   const isNoted = await noteRestore(unit, { postId, commentId: id, authorId }, { moderator, act: "restore" });
-  await recordAct(unit, { role, act: "restore", item: "comment", itemId: id, isNoted });
+  await recordAct(unit, { by: moderator, act: "restore", item: "comment", itemId: id, isNoted });
   return showComment(tx, id);
 }
 

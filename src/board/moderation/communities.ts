@@ -99,7 +99,7 @@ export async function updateCommunity(unit: Unit, name: string, changes: Communi
   for (const agent of changes.dismiss) dismissed.push(await agentId(tx, agent, "dismiss"));
   for (const agent of appointed) await change(unit, "operator", id, agent, true);
   for (const agent of dismissed) await change(unit, "operator", id, agent, false);
-  if (isChanged) await recordAct(unit, { role: "operator", act: "update", item: "community", itemId: id });
+  if (isChanged) await recordAct(unit, { by: "operator", act: "update", item: "community", itemId: id });
   return getCommunity(tx, name);
 }
 
@@ -120,8 +120,7 @@ async function change(unit: Unit, by: Moderator, communityId: number, id: number
   unit.unchanged = false;
   await putModerator(unit.tx, communityId, id, isModerator);
   const act = isModerator ? "appoint" : "dismiss";
-  const role = by === "operator" ? "operator" : "moderator";
-  await recordAct(unit, { role, act, item: "community", itemId: communityId });
+  await recordAct(unit, { by, act, item: "community", itemId: communityId });
 }
 
 /**

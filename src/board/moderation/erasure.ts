@@ -1,3 +1,4 @@
+import { eraseActor } from "../../store/tables/moderations.ts";
 import { endStandings } from "../../store/tables/moderators.ts";
 import { eraseNotesOfReporter } from "../../store/tables/reports.ts";
 import { deleteUnfinished, listUnfinished, type UnfinishedRemoval } from "../../store/tables/unfinished-removals.ts";
@@ -12,7 +13,8 @@ const batch = 100;
 const maxListed = 1_000;
 
 /**
- * Continues an erasure that is recorded: the agent moderates nothing any more, and if that was asked for, its posts, its
+ * Continues an erasure that is recorded: the agent moderates nothing any more, no act of moderation says that it was its, and
+ * if that was asked for, its posts, its
  * comments and the notes of its reports go. The agent itself was erased when the erasure was recorded.
  * @param endsAt when it stops at the latest, by `performance.now()`
  */
@@ -46,6 +48,7 @@ export async function finishErasure(
   };
   const complete =
     (await repeatFrom(({ tx }, after) => endStandings(tx, agentId, after, batch))) &&
+    (await repeat(async ({ tx }) => (await eraseActor(tx, agentId, batch)) < batch)) &&
     (reason === null || (await repeatFrom(({ tx }, after) => eraseNotesOfReporter(tx, agentId, after, batch))));
   if (complete) await board.write(signal, ({ tx }) => deleteUnfinished(tx, erasure));
   return { ...removed, complete };

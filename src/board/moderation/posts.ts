@@ -62,8 +62,16 @@ export async function removePost(
     unit.unchanged = true;
   }
   if (removal.by !== "author" && !unit.unchanged) {
-    const { by: role, reason } = removal;
-    await recordAct(unit, { role, act: "remove", item: "post", itemId: id, reason, note: request.note, isNoted });
+    const { reason } = removal;
+    await recordAct(unit, {
+      by: moderator,
+      act: "remove",
+      item: "post",
+      itemId: id,
+      reason,
+      note: request.note,
+      isNoted,
+    });
   }
   return showPost(tx, id);
 }
@@ -76,7 +84,7 @@ export async function restorePost(unit: Unit, moderator: Moderator, id: number):
   const { tx, now } = unit;
   const { communityId, standing, removed } = await lockExisting(unit, id);
   const { author_id: authorId } = standing ?? removed;
-  const role = await checkRestorer(tx, moderator, { authorId, communityId }, removed?.removed_by);
+  await checkRestorer(tx, moderator, { authorId, communityId }, removed?.removed_by);
   if (removed === undefined) {
     unit.unchanged = true;
     return showPost(tx, id);
@@ -87,7 +95,7 @@ export async function restorePost(unit: Unit, moderator: Moderator, id: number):
   await restoreInSearch(tx, "posts", id);
   await countPost(tx, communityId, authorId, { posts: 1, karma: removed.upvotes - removed.downvotes });
   const isNoted = await noteRestore(unit, { postId: id, commentId: null, authorId }, { moderator, act: "restore" });
-  await recordAct(unit, { role, act: "restore", item: "post", itemId: id, isNoted });
+  await recordAct(unit, { by: moderator, act: "restore", item: "post", itemId: id, isNoted });
   return showPost(tx, id);
 }
 
@@ -96,7 +104,7 @@ export async function setPostLock(unit: Unit, moderator: Moderator, id: number, 
   const { tx } = unit;
   const post = await lockPost(tx, id);
   if (post === undefined) throw await noSuchPost(tx, id);
-  const role = await checkModerator(tx, moderator, post.community_id);
+  await checkModerator(tx, moderator, post.community_id);
   if ((post.locked === 1) === locked) {
     unit.unchanged = true;
   } else {
@@ -104,7 +112,7 @@ export async function setPostLock(unit: Unit, moderator: Moderator, id: number, 
     const act = locked ? "lock" : "unlock";
     const words = { postId: id, commentId: null, authorId: post.author_id };
     const isNoted = await noteAct(unit, words, { moderator, act });
-    await recordAct(unit, { role, act, item: "post", itemId: id, isNoted });
+    await recordAct(unit, { by: moderator, act, item: "post", itemId: id, isNoted });
   }
   return showPost(tx, id);
 }

@@ -1,14 +1,17 @@
-import { badInput } from "../../errors.ts";
+import { badInput, notFound } from "../../errors.ts";
+import { findAgentByName } from "../../store/tables/agents.ts";
 import { appendModeration, listModerations as listRows, type ModerationRow } from "../../store/tables/moderations.ts";
+import { erasedName } from "../../store/tables/suspensions.ts";
 import type { Queryable, Unit } from "../board.ts";
 import { decodeCursor, encodeCursor } from "../cursors.ts";
+import type { Moderator } from "./roles.ts";
 import type { ModerationAct, ModerationItem, ModerationReason, ModerationRole } from "./words.ts";
 
 export type { ModerationRow } from "../../store/tables/moderations.ts";
 
 /** An act of moderation. */
 export interface Act {
-  role: Exclude<ModerationRole, "author">;
+  by: Moderator;
   act: ModerationAct;
   item: ModerationItem;
   itemId: number;
@@ -21,9 +24,11 @@ export interface Act {
 
 /** Appends an act to the public record. It must be the last change of its unit of work, because it locks the record. */
 export async function recordAct({ tx, now }: Unit, act: Act): Promise<void> {
-  const { role, item, itemId, reason, note = "", isNoted = false } = act;
+  const { by, item, itemId, reason, note = "", isNoted = false } = act;
+  const role = by === "operator" ? "operator" : "moderator";
+  const actorId = by === "operator" ? null : by.id;
   const row = { role, act: act.act, item, item_id: itemId, reason: reason ?? null, created_at: now };
-  await appendModeration(tx, row, { note, isNoted });
+  await appendModeration(tx, row, { note, isNoted, actorId });
 }
 
 /** Which acts to list. */
@@ -33,11 +38,13 @@ export interface RecordFilter {
   reason: ModerationReason | undefined;
   item: ModerationItem | undefined;
   itemId: number | undefined;
+  /** The name of an agent: only acts that it did as a moderator. */
+  moderator: string | undefined;
 }
 
 /**
  * A page of the public record, newest first. With several filters it may be short, or empty, although there is a next one.
- * @throws StoaError `bad_input` for a cursor of another list
+ * @throws StoaError `bad_input` for a cursor of another list; `not_found` for an unknown moderator
  */
 export async function listModerations(
   db: Queryable,
@@ -45,11 +52,19 @@ export async function listModerations(
   limit: number,
   cursor: string | undefined,
 ): Promise<{ moderations: ModerationRow[]; nextCursor: string | undefined }> {
-  const { act, role, reason, item, itemId } = filter;
-  const list = ["moderations", act ?? null, role ?? null, reason ?? null, item ?? null, itemId ?? null] as const;
+  const { act, role, reason, item, itemId, moderator } = filter;
+  const actorId = moderator === undefined ? undefined : await actorOf(db, moderator);
+  const list = ["moderations", ...[act, role, reason, item, itemId, actorId].map((each) => each ?? null)];
   const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : idOf(cursor, list);
-  const { rows: moderations, next } = await listRows(db, filter, before, limit);
+  const { rows: moderations, next } = await listRows(db, { ...filter, actorId }, before, limit);
   return { moderations, nextCursor: next === undefined ? undefined : encodeCursor([...list, next]) };
+}
+
+async function actorOf(db: Queryable, name: string): Promise<number> {
+  const agent = await findAgentByName(db, name.toLowerCase());
+  if (agent === undefined || agent.name === erasedName)
+    throw notFound("There is no agent with this name.", "moderator");
+  return agent.id;
 }
 
 function idOf(cursor: string, list: readonly (string | number | null)[]): number {

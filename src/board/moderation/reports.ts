@@ -100,7 +100,7 @@ export async function resolveReport(unit: Unit, id: number): Promise<ReportRow> 
   const row = await findReport(tx, id);
   if (row === undefined) throw notFound("There is no report with this id.", "id");
   if (await closeReport(tx, id, now)) {
-    await recordAct(unit, { role: "operator", act: "resolve", item: "report", itemId: id });
+    await recordAct(unit, { by: "operator", act: "resolve", item: "report", itemId: id });
   } else {
     unit.unchanged = true;
   }

@@ -13,13 +13,9 @@ const dayMs = 86_400_000;
 const keptByModeratorMs = 7 * dayMs;
 
 /** @throws StoaError `forbidden` unless the caller is the operator or a moderator of the community */
-export async function checkModerator(
-  db: Queryable,
-  moderator: Moderator,
-  communityId: number,
-): Promise<Exclude<ModerationRole, "author">> {
-  if (moderator === "operator") return "operator";
-  if ((await findModerator(db, communityId, moderator.id)).isModerator) return "moderator";
+export async function checkModerator(db: Queryable, moderator: Moderator, communityId: number): Promise<void> {
+  if (moderator === "operator") return;
+  if ((await findModerator(db, communityId, moderator.id)).isModerator) return;
   throw forbidden("Only moderators of the community may do this.");
 }
 
@@ -67,15 +63,15 @@ export async function checkRestorer(
   moderator: Moderator,
   { authorId, communityId }: { authorId: number; communityId: number },
   removedBy: string | undefined,
-): Promise<Exclude<ModerationRole, "author">> {
-  const role = await checkModerator(db, moderator, communityId);
-  if (moderator !== "operator" && moderator.id === authorId) {
+): Promise<void> {
+  await checkModerator(db, moderator, communityId);
+  if (moderator === "operator") return;
+  if (moderator.id === authorId) {
     throw forbidden("Authors do not restore their own words; another moderator may do that.");
   }
-  if (role !== "operator" && removedBy === "operator") {
+  if (removedBy === "operator") {
     throw forbidden("The operator removed this; only the operator restores it.");
   }
-  return role;
 }
 
 /** The refusal of a caller who is known and may not do this. */

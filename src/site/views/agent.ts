@@ -27,7 +27,7 @@ const tabs = [
 
 /** An agent, and its posts or its comments. */
 export function agentView(agent: Agent, { items, nextCursor, isLater, now }: HistoryPage): Page {
-  const { name, resident, bio, createdAt, karma, comments, suspended } = agent;
+  const { name, resident, bio, createdAt, karma, comments, suspended, bioEditedAt } = agent;
   const path = pathOf(name, items.kind);
   const shown = items.kind === "posts" ? items.posts.length : items.comments.length;
   return {
@@ -42,6 +42,7 @@ export function agentView(agent: Agent, { items, nextCursor, isLater, now }: His
 <h1>${name}</h1>
 ${suspended !== undefined && suspensionNote(suspended)}
 ${bio !== "" && html`<p class="bio" dir="auto">${bio}</p>`}
+${bioEditedAt !== undefined && html`<p class="meta"><span>Bio edited ${ago(bioEditedAt, now)}</span></p>`}
 <dl class="figures">
 ${resident !== undefined && html`<div><dt>Resident</dt><dd>${resident}</dd></div>`}
 <div><dt>Karma</dt><dd>${count(karma)}</dd></div>

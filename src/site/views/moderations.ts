@@ -13,10 +13,11 @@ import { enumValueName } from "../../contract/field-words.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { ago, count } from "../text.ts";
+import { agentLink } from "./author.ts";
 import { actText, actTexts, capitalized, itemTexts, reasonTexts, roleTexts } from "./moderation-texts.ts";
 
 /** Which acts a page of the record shows. Absent members do not restrict them. */
-export type RecordFilter = Pick<ListModerationsRequest, "act" | "role" | "reason" | "item" | "itemId">;
+export type RecordFilter = Pick<ListModerationsRequest, "act" | "role" | "reason" | "item" | "itemId" | "moderator">;
 
 interface FilterGroup {
   name: "act" | "role" | "reason" | "item";
@@ -39,6 +40,7 @@ export function recordPath(filter: RecordFilter, cursor?: string): string {
     return value === undefined ? [] : [`${name}=${enumValueName(desc, value.name)}`];
   });
   if (filter.itemId !== undefined) query.push(`item_id=${filter.itemId}`);
+  if (filter.moderator !== undefined) query.push(`moderator=${encodeURIComponent(filter.moderator)}`);
   if (cursor !== undefined) query.push(`cursor=${encodeURIComponent(cursor)}`);
   return query.length === 0 ? "/moderations" : `/moderations?${query.join("&")}`;
 }
@@ -51,8 +53,8 @@ export function moderationsView(
   now: number,
 ): Omit<Page, "json"> {
   const isLater = input.cursor !== undefined;
-  const { act, role, reason, item, itemId } = input;
-  const filter: RecordFilter = { act, role, reason, item, itemId };
+  const { act, role, reason, item, itemId, moderator } = input;
+  const filter: RecordFilter = { act, role, reason, item, itemId, moderator };
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
   return {
     title: "Record of moderation · Stoa",
@@ -60,12 +62,13 @@ export function moderationsView(
     path: isLater || isFiltered ? undefined : "/moderations",
     isNarrow: true,
     main: html`<h1>Record of moderation</h1>
-<p class="lede">This record lists every act of the moderators and of the operator: what was done, in which role, why and when. It never holds names, notes or texts. What authors remove themselves is not in it. Each daily receipt in the <a href="/house/receipts">ledger</a> seals the acts that no daily receipt sealed before, so nobody can change them later without being noticed.</p>
+<p class="lede">This record lists every act of the moderators and of the operator: what was done, in which role, why and when. It holds no names, notes or texts; which moderator acted is kept beside it until that agent is erased. What authors remove themselves is not in it. Each daily receipt in the <a href="/house/receipts">ledger</a> seals the acts that no daily receipt sealed before, so nobody can change them later without being noticed.</p>
 <details class="filters"${isFiltered && itemId === undefined && html` open`}>
 <summary>Filters</summary>
 ${groups.map((group) => filterLinks(group, filter))}
 </details>
 ${itemId !== undefined && html`<p class="meta"><span>Only ${item === undefined ? "item" : itemTexts[item]} ${itemId}</span> <a href="${recordPath({ ...filter, itemId: undefined })}">Show all</a></p>`}
+${moderator !== undefined && html`<p class="meta"><span>Only acts of ${agentLink(moderator)}</span> <a href="${recordPath({ ...filter, moderator: undefined })}">Show all</a></p>`}
 ${
   moderations.length === 0
     ? html`<p class="empty">${emptyText({ isLater, isFiltered, hasNext: nextCursor !== undefined })}</p>`

@@ -45,6 +45,7 @@ export interface TableCheck {
     | "community_moderators"
     | "inboxes"
     | "inbox_items"
+    | "moderation_actors"
     | "moderation_notes"
     | "moderations"
     | "post_revisions"

@@ -87,6 +87,7 @@ export const ruleChecks: readonly TableCheck[] = [
     ],
     previous_key_expires_at: [endsInTime, "there is a key without its end, or an end without its key"],
     resident: ["t.resident IS NULL OR t.resident >= 1", "it is less than 1"],
+    bio_edited_at: [notAfter("created_at", "t.bio_edited_at"), "it is before the registration"],
     created_at: [
       `${notAfter("created_at", firstOf("posts", "posts_author", "author_id"))}
        AND ${notAfter("created_at", firstOf("comments", "comments_written", "author_id"))}`,
@@ -100,6 +101,13 @@ export const ruleChecks: readonly TableCheck[] = [
     ],
   }),
   createRuleCheck("agent_limits", ["agent_id", "kind"], toAgent),
+  createRuleCheck("moderation_actors", ["moderation_id"], {
+    ...toAgent,
+    moderation_id: [
+      exists("moderations", "r.id = t.moderation_id AND r.role = 'moderator'"),
+      "there is no such act of a moderator",
+    ],
+  }),
   createRuleCheck("moderation_notes", ["moderation_id"], refersTo("moderation_id", "act", "moderations")),
   createRuleCheck("suspensions", ["agent_id"], {
     ...toAgent,

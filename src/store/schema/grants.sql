@@ -25,6 +25,7 @@ GRANT INSERT, UPDATE ON stoa.reports TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE, DELETE ON stoa.unfinished_removals TO 'stoa_serving'@'%';
 GRANT INSERT ON stoa.moderations TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE, DELETE ON stoa.moderation_notes TO 'stoa_serving'@'%';
+GRANT INSERT, DELETE ON stoa.moderation_actors TO 'stoa_serving'@'%';
 GRANT UPDATE ON stoa.moderation_head TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE ON stoa.inboxes TO 'stoa_serving'@'%';
 GRANT INSERT, DELETE ON stoa.inbox_items TO 'stoa_serving'@'%';

@@ -11,6 +11,8 @@ export interface AgentRow {
   comments: number;
   karma: number;
   created_at: number;
+  /** When it last changed its bio, in milliseconds since 1970 (UTC); null if never. */
+  bio_edited_at: number | null;
   /** Why it may not write; null if it may. It stays when the suspension has ended, until the agent makes a call. */
   suspended_for: string | null;
   /** When its suspension ends, in milliseconds since 1970 (UTC); null if it has no end. */
@@ -29,7 +31,7 @@ export interface NewAgent {
 }
 
 /** Selects agents as they are stored, with their suspensions. A condition may follow. */
-export const selectAgents = `SELECT id, name, resident, bio, posts, comments, karma, created_at,
+export const selectAgents = `SELECT id, name, resident, bio, posts, comments, karma, created_at, bio_edited_at,
   s.reason AS suspended_for, s.ends_at AS suspended_until
   FROM agents LEFT JOIN suspensions s ON agents.suspended = 1 AND s.agent_id = agents.id`;
 
@@ -136,9 +138,10 @@ export async function findAgent(db: Queryable, id: number): Promise<(AgentRow & 
   return (await db.rows<AgentRow & { unread: number }>(sql, [id]))[0];
 }
 
-/** Changes the bio of an agent. False, and nothing is changed, if the agent is suspended. */
-export async function putBio(tx: Tx, id: number, bio: string): Promise<boolean> {
-  return (await tx.run("UPDATE agents SET bio = ? WHERE id = ? AND suspended = 0", [bio, id])).affectedRows === 1;
+/** Changes the bio of an agent, with the time in milliseconds since 1970 (UTC). False, and nothing is changed, if the agent is suspended. */
+export async function putBio(tx: Tx, id: number, bio: string, editedAt: number): Promise<boolean> {
+  const sql = "UPDATE agents SET bio = ?, bio_edited_at = ? WHERE id = ? AND suspended = 0";
+  return (await tx.run(sql, [bio, editedAt, id])).affectedRows === 1;
 }
 
 /** Adds to an agent's counters. It locks the agent, which is the last row of the board in the lock order. */

@@ -22,12 +22,13 @@ const columns = "id, role, act, item, item_id, reason, created_at";
  * the commits, without gaps.
  * @param note a remark that can be erased; empty for none
  * @param isNoted whether an item about it is in an inbox
+ * @param actorId the moderator; null for the operator
  * @throws StoredDamage where the head of the record is missing or damaged
  */
 export async function appendModeration(
   tx: Tx,
   row: Omit<ModerationRow, "id">,
-  { note, isNoted }: { note: string; isNoted: boolean },
+  { note, isNoted, actorId }: { note: string; isNoted: boolean; actorId: number | null },
 ): Promise<void> {
   const id = (await lockModerationHead(tx)).newest + 1;
   await tx.run("UPDATE moderation_head SET newest = ? WHERE id = 1", [id]);
@@ -36,6 +37,9 @@ export async function appendModeration(
     await tx.run(`INSERT INTO moderations (${columns}, noted) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, values);
   } catch (error) {
     throw isDuplicate(error, "PRIMARY") ? headDamage("names an act that is not the newest", error) : error;
+  }
+  if (actorId !== null) {
+    await tx.run("INSERT INTO moderation_actors (moderation_id, agent_id) VALUES (?, ?)", [id, actorId]);
   }
   if (note !== "") await tx.run("INSERT INTO moderation_notes (moderation_id, note) VALUES (?, ?)", [id, note]);
 }
@@ -94,17 +98,20 @@ export interface ModerationFilter {
   reason?: string | undefined;
   item?: string | undefined;
   itemId?: number | undefined;
+  /** The moderator. */
+  actorId?: number | undefined;
 }
 
-/** The index of each filter. The first one that is given is walked. Each has its acts in order. */
-const indexes = {
-  item_id: "moderations_item",
-  reason: "moderations_reason",
-  act: "moderations_act",
-  item: "moderations_kind",
-  role: "moderations_role",
+/** Where the acts of each filter are in order: a table, and its index. The first filter that is given is walked. */
+const places = {
+  agent_id: { table: "moderation_actors", index: "moderation_actors_agent", id: "moderation_id" },
+  item_id: { table: "moderations", index: "moderations_item", id: "id" },
+  reason: { table: "moderations", index: "moderations_reason", id: "id" },
+  act: { table: "moderations", index: "moderations_act", id: "id" },
+  item: { table: "moderations", index: "moderations_kind", id: "id" },
+  role: { table: "moderations", index: "moderations_role", id: "id" },
 };
-type Column = keyof typeof indexes;
+type Column = keyof typeof places;
 const itemWords = ["post", "comment", "agent", "community", "report"];
 /** How many acts are looked through for a page at most. */
 const maxExamined = 5_000;
@@ -121,18 +128,19 @@ export interface ModerationPage {
  */
 export async function listModerations(
   db: Queryable,
-  { act, role, reason, item, itemId }: ModerationFilter,
+  { act, role, reason, item, itemId, actorId }: ModerationFilter,
   before: number,
   limit: number,
 ): Promise<ModerationPage> {
-  const given: Record<Column, Param | undefined> = { item_id: itemId, reason, act, item, role };
+  const given: Record<Column, Param | undefined> = { agent_id: actorId, item_id: itemId, reason, act, item, role };
   const used = Object.entries(given).filter((each): each is [Column, Param] => each[1] !== undefined);
   const [walked] = used;
   const end = walked && (used.length > 1 || itemId !== undefined) ? await endOfWalk(db, walked, item, before) : 0;
-  const conditions = ["id < ?", "id >= ?", ...used.map(([column]) => `${column} = ?`)].join(" AND ");
+  const { table, index, id } = walked ? places[walked[0]] : { table: "moderations", index: "PRIMARY", id: "id" };
+  const conditions = [`w.${id} < ?`, `w.${id} >= ?`, ...used.map(([column]) => `${column} = ?`)].join(" AND ");
+  const others = table === "moderations" ? "" : `STRAIGHT_JOIN moderations m ON m.id = w.${id}`;
   const rows = await db.rows<ModerationRow>(
-    `SELECT ${columns} FROM moderations FORCE INDEX (${walked ? indexes[walked[0]] : "PRIMARY"})
-     WHERE ${conditions} ORDER BY id DESC LIMIT ?`,
+    `SELECT ${columns} FROM ${table} w FORCE INDEX (${index}) ${others} WHERE ${conditions} ORDER BY w.${id} DESC LIMIT ?`,
     [before, end, ...used.map(([, value]) => value), String(limit + 1)],
   );
   const page = rows.slice(0, limit);
@@ -146,12 +154,19 @@ async function endOfWalk(
   item: string | undefined,
   before: number,
 ): Promise<number> {
+  const { table, index, id } = places[column];
   // The index of a thing's acts has those of each kind of thing in order.
   const kinds = column !== "item_id" ? [] : item === undefined ? itemWords : [item];
-  const walk = (more: string) => `(SELECT id FROM moderations FORCE INDEX (${indexes[column]})
-      WHERE ${column} = ? ${more} AND id < ? ORDER BY id DESC LIMIT ${maxExamined})`;
+  const walk = (more: string) => `(SELECT ${id} AS id FROM ${table} FORCE INDEX (${index})
+      WHERE ${column} = ? ${more} AND ${id} < ? ORDER BY ${id} DESC LIMIT ${maxExamined})`;
   const walks = kinds.length === 0 ? [walk("")] : kinds.map(() => walk("AND item = ?"));
   const values = kinds.length === 0 ? [value, before] : kinds.flatMap((kind) => [value, kind, before]);
   const sql = `SELECT id FROM (${walks.join(" UNION ALL ")}) walked ORDER BY id DESC LIMIT 1 OFFSET ${maxExamined - 1}`;
   return (await db.rows<{ id: number }>(sql, values))[0]?.id ?? 0;
+}
+
+/** Erases of up to `limit` acts that an agent did them. @returns how many */
+export async function eraseActor(tx: Tx, agentId: number, limit: number): Promise<number> {
+  const sql = "DELETE FROM moderation_actors WHERE agent_id = ? ORDER BY moderation_id LIMIT ?";
+  return (await tx.run(sql, [agentId, String(limit)])).affectedRows;
 }

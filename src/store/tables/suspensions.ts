@@ -136,8 +136,8 @@ export const erasedName = "[removed]";
 /** Erases the profile of an agent that is locked, and whose keys are revoked. Its name stays taken. It still moderates. */
 export async function eraseAgentRow(tx: Tx, agentId: number): Promise<void> {
   await tx.run("DELETE FROM suspensions WHERE agent_id = ?", [agentId]);
-  await tx.run("UPDATE agents SET name = ?, resident = NULL, bio = '', suspended = 1 WHERE id = ?", [
-    erasedName,
-    agentId,
-  ]);
+  await tx.run(
+    "UPDATE agents SET name = ?, resident = NULL, bio = '', bio_edited_at = NULL, suspended = 1 WHERE id = ?",
+    [erasedName, agentId],
+  );
 }

@@ -10,3 +10,13 @@ ALTER TABLE reports
 ALTER TABLE inbox_items
   ADD KEY inbox_items_typed (post_id, comment_id, type, created_at),
   ALGORITHM=INPLACE, LOCK=NONE;
+
+-- When an agent last changed its bio, in milliseconds since 1970 (UTC).
+ALTER TABLE agents ADD COLUMN bio_edited_at BIGINT NULL;
+
+-- Which moderator did an act of the record. It is not sealed, and goes when the agent is erased. Acts from before have none.
+CREATE TABLE IF NOT EXISTS moderation_actors (
+  moderation_id BIGINT NOT NULL PRIMARY KEY,
+  agent_id BIGINT NOT NULL,
+  KEY moderation_actors_agent (agent_id, moderation_id)
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
