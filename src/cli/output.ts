@@ -1,7 +1,7 @@
 import type { VerifiedReceipt } from "../client/receipts.ts";
 import { Progress, type Terminal } from "./progress.ts";
 import type { Remembered } from "./state.ts";
-import { terminalJson } from "./terminal-text.ts";
+import { escapeUnsafe, terminalJson } from "./terminal-text.ts";
 
 /** The result of a verification, so far or at the end. */
 export interface Result {
@@ -103,7 +103,7 @@ export class HumanOutput implements Output {
 
   notice(text: string): void {
     this.#progress.clear();
-    this.#stderr.write(`stoa: ${text}\n`);
+    this.#stderr.write(`stoa: ${escapeUnsafe(text)}\n`);
   }
 
   end(result: Result): void {
@@ -128,6 +128,6 @@ export class HumanOutput implements Output {
 
   #say(text: string): void {
     this.#progress.clear();
-    this.#stdout.write(`${text}\n`);
+    this.#stdout.write(`${escapeUnsafe(text)}\n`);
   }
 }

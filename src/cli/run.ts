@@ -3,6 +3,7 @@ import { parseCommand, type VerifyArguments } from "./arguments.ts";
 import type { Caller } from "./caller.ts";
 import { HumanOutput, JsonOutput } from "./output.ts";
 import { defaultStateFile, StateError, StateFile } from "./state.ts";
+import { escapeUnsafe } from "./terminal-text.ts";
 import { UsageError } from "./usage.ts";
 import { exitStatus, verify } from "./verify.ts";
 
@@ -45,9 +46,10 @@ function runVerify(options: VerifyArguments, caller: Caller): Promise<number> {
 export function fail(error: unknown, stderr: Writable): number {
   if (error instanceof UsageError || error instanceof StateError) {
     const hint = error instanceof UsageError ? "; see stoa verify --help" : "";
-    stderr.write(`stoa: ${error.message}${hint}\n`);
+    stderr.write(escapeUnsafe(`stoa: ${error.message}${hint}\n`));
     return exitStatus.unusableCommand;
   }
-  stderr.write(`stoa: nothing is known of the chain: ${error instanceof Error ? error.stack : String(error)}\n`);
+  const text = error instanceof Error ? error.stack : String(error);
+  stderr.write(escapeUnsafe(`stoa: nothing is known of the chain: ${text}\n`));
   return exitStatus.notChecked;
 }

@@ -17,7 +17,12 @@ export function terminalText(text: string): string {
 
 /** A value as JSON in one line, with an escape sequence of JSON for each character that is unsafe to print. */
 export function terminalJson(value: object): string {
-  return JSON.stringify(value).replace(unsafe, escapeUnits);
+  return escapeUnsafe(JSON.stringify(value));
+}
+
+/** Lines of text or JSON, safe to print. Each unsafe character becomes an escape sequence of JSON; lines stay lines. */
+export function escapeUnsafe(text: string): string {
+  return text.replace(unsafe, (character) => (character === "\n" ? character : escapeUnits(character)));
 }
 
 function escapeUnits(character: string): string {

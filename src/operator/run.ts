@@ -1,5 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { help as clientHelp } from "../cli/arguments.ts";
+import { escapeUnsafe } from "../cli/terminal-text.ts";
 import { UsageError } from "../cli/usage.ts";
 import { ConfigError, readConfig } from "../config/config.ts";
 import { schemaFaultOf } from "../store/database/database-errors.ts";
@@ -24,8 +25,14 @@ export function listCommands(commands: readonly OperatorCommand[]): string {
 export async function runOperatorCommand(
   command: OperatorCommand,
   args: string[],
-  { environment, ...surroundings }: Surroundings,
+  { environment, ...given }: Surroundings,
 ): Promise<number> {
+  // What is stored may be damaged, or made to deceive a terminal.
+  const surroundings = {
+    ...given,
+    out: (line: string) => given.out(escapeUnsafe(line)),
+    note: (line: string) => given.note(escapeUnsafe(line)),
+  };
   const fail = (message: string, status: number) => {
     surroundings.note(`stoa ${command.name}: ${message.replace(/\s*\n\s*/g, " ")}`);
     return status;

@@ -35,6 +35,21 @@ it("fsck prints only its duration if it finds nothing", async () => {
   ]);
 });
 
+it.each([[], ["--json"]])("fsck writes nothing that controls a terminal, whatever is stored %j", async (...options) => {
+  const evil = "x\u001b[2J\n\u009b31m\u202e\u2028";
+  await service.db.rows("INSERT INTO ledger_sessions VALUES (?, '2020-01-01', 5)", [Buffer.from(evil)]);
+  await service.db.rows("UPDATE agents SET name = CONCAT(name, CHAR(27), CHAR(10))");
+  try {
+    const { out } = await fsck(...options);
+    expect(out.filter((line) => /ledger_sessions|agents.name_key/.test(line))).toHaveLength(2);
+    expect(out.filter((line) => /[\p{C}\p{Zl}]/u.test(line))).toEqual([]);
+    if (options.length > 0) expect(out.map((line) => JSON.parse(line).key?.book)).toContain(evil);
+  } finally {
+    await service.db.rows("DELETE FROM ledger_sessions WHERE seq = 5");
+    await service.db.rows("UPDATE agents SET name = LEFT(name, LENGTH(name) - 2)");
+  }
+});
+
 it("fsck prints a line per finding, repairs derived values and leaves the rest", async () => {
   await service.db.rows("UPDATE posts SET upvotes = 9");
   await service.db.rows("INSERT INTO agent_limits VALUES (77, 'posts', 0)");

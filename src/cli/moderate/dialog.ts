@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import type { Caller } from "../caller.ts";
+import { escapeUnsafe } from "../terminal-text.ts";
 
 /** Where the command writes and asks. */
 export interface Dialog {
@@ -16,8 +17,8 @@ export interface Dialog {
 /** A dialog on standard input and error, so that the result can be redirected. */
 export function createDialog({ stdin, stdout, stderr }: Caller, signal: AbortSignal): Dialog {
   return {
-    out: (line) => void stdout.write(`${line}\n`),
-    note: (line) => void stderr.write(`${line}\n`),
+    out: (line) => void stdout.write(`${escapeUnsafe(line)}\n`),
+    note: (line) => void stderr.write(`${escapeUnsafe(line)}\n`),
     canAsk: stdin.isTTY === true && stderr.isTTY === true,
     async ask(question) {
       // After an earlier question the input may have ended. Another one would wait for ever.

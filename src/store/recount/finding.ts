@@ -84,7 +84,7 @@ export function describeFinding({ subject, key, problem }: Finding): string {
   return `${subject}${names.join("")}: ${problem}`;
 }
 
-/** Escapes a text, which may hold anything, for a terminal. */
+/** A value within a line. A text that is no plain word is written as JSON. */
 function printable(value: Value): string {
   if (typeof value !== "string" || /^[\w-]+$/.test(value)) return String(value);
   const toAscii = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
@@ -94,7 +94,9 @@ function printable(value: Value): string {
 /** A finding if `stored` differs from `counted`; none if they are equal. */
 export function compare(subject: string, key: Finding["key"], stored: Value, counted: Value): Finding[] {
   if (stored === counted) return [];
-  return [{ subject, key, problem: `stored ${stored}, counted ${counted}`, wrong: { stored, counted } }];
+  return [
+    { subject, key, problem: `stored ${printable(stored)}, counted ${printable(counted)}`, wrong: { stored, counted } },
+  ];
 }
 
 /** A finding about a row that breaks a rule, if `broken`. */
