@@ -28,7 +28,8 @@ RUN groupadd --gid 10001 stoa \
     && install -d -o stoa -g stoa -m 0700 /var/lib/stoa
 COPY --from=build /opt/stoa /opt/stoa
 WORKDIR /opt/stoa
-# MALLOC_…: see "The flags of npm start" in docs/benchmarks.md.
+# MALLOC_…: see "The flags of npm start" in docs/benchmarks.md. There is no NODE_COMPILE_CACHE: a new container has nothing to
+# read there, and its file system may be read-only.
 ENV STOA_HOST=0.0.0.0 \
     STOA_PORT=8080 \
     STOA_METRICS_HOST=0.0.0.0 \
