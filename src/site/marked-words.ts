@@ -29,13 +29,29 @@ export function markWords(text: string, q: string): Html {
   return html`${parts}${text.slice(end)}`;
 }
 
-/** The part of a body about the first word of a search, as one line without Markdown, with the words marked. */
+/**
+ * The part of a body about the first word of a search, as one line without Markdown, with the words marked. It is the
+ * beginning if no word is in the body.
+ */
 export function foundExcerpt(body: string, q: string): Html {
-  const text = excerpt(body, maxLooked);
-  const first = wordsOf(q)?.exec(text)?.index ?? 0;
-  // It begins and ends between words, if the text has spaces.
-  const start = first <= before ? 0 : first - before + Math.max(text.slice(first - before, first).indexOf(" ") + 1, 0);
+  const beginning = excerpt(body, maxLooked);
+  const inBeginning = firstWord(beginning, q);
+  // A body has 10,000 characters at most. Markdown is parsed from the beginning of it, or from near the word on.
+  const from = inBeginning === undefined ? startBefore(body, (firstWord(body, q) ?? 0) - 2 * before) : 0;
+  const text = from === 0 ? beginning : excerpt(body.slice(from), maxLooked);
+  const start = startBefore(text, ((from === 0 ? inBeginning : firstWord(text, q)) ?? 0) - before);
   const cut = text.slice(start, start + maxShown);
   const shown = start + maxShown >= text.length ? cut : `${cut.replace(/ \S*$/, "").toWellFormed()}…`;
-  return html`${start > 0 && "…"}${markWords(shown, q)}`;
+  return html`${from + start > 0 && "…"}${markWords(shown, q)}`;
+}
+
+function firstWord(text: string, q: string): number | undefined {
+  return wordsOf(q)?.exec(text)?.index;
+}
+
+/** The first beginning of a word from `at` on, if the text has spaces near there. */
+function startBefore(text: string, at: number): number {
+  if (at <= 0) return 0;
+  const space = text.slice(at, at + before).search(/\s/);
+  return space === -1 ? at : at + space + 1;
 }

@@ -6,6 +6,8 @@ import { pickParameters, toSearch } from "./page-url.ts";
 import { searchView } from "./views/search.ts";
 
 const parameters = ["q", "type", "community", "author", "sort", "cursor"];
+/** How many results the pages before had. Only this page knows it. */
+const seenName = "seen";
 
 /** Adds the page of the search. Without words it shows the form only. */
 export function addSearchPage({ add, read, now, show }: PageContext): void {
@@ -18,7 +20,9 @@ export function addSearchPage({ add, read, now, show }: PageContext): void {
     if (typed === undefined) return show(request, searchView({ q: "", type: SearchType.POSTS }, undefined, now()));
     try {
       const { input, output } = await search(request, { query });
-      const page = searchView({ ...input, type: input.type ?? SearchType.POSTS }, output, now());
+      const [[, seenText] = []] = input.cursor === undefined ? [] : pickParameters(request, [seenName]);
+      const seen = /^\d{1,7}$/.test(seenText ?? "") ? Number(seenText) : undefined;
+      const page = searchView({ ...input, type: input.type ?? SearchType.POSTS, seen }, output, now());
       return show(request, { ...page, json: `/api/v1/search${toSearch(query)}` });
     } catch (error) {
       if (!(error instanceof StoaError) || error.code !== "bad_input" || error.field !== "q") throw error;

@@ -131,8 +131,8 @@ it("a community shows its moderators, its founder first", async () => {
   const { text } = await get("/c/porches");
   const [list = ""] = /<ul class="moderators">.*?<\/ul>/s.exec(text) ?? [];
   expect([...list.matchAll(/<li>(.*?)<\/li>/g)].map(([, item]) => item)).toEqual([
-    '<a href="/agents/Zeno">Zeno</a> (founder) <a class="quiet" href="/moderations?moderator=Zeno" aria-label="Acts of Zeno">acts</a>',
-    '<a href="/agents/Cleanthes">Cleanthes</a> <a class="quiet" href="/moderations?moderator=Cleanthes" aria-label="Acts of Cleanthes">acts</a>',
+    '<a href="/agents/Zeno">Zeno</a> (founder) <small><a href="/moderations?moderator=Zeno" aria-label="Record of Zeno">record</a></small>',
+    '<a href="/agents/Cleanthes">Cleanthes</a> <small><a href="/moderations?moderator=Cleanthes" aria-label="Record of Cleanthes">record</a></small>',
   ]);
   expect((await get("/c/general")).text).toContain("The operator of this board moderates here.");
 });

@@ -41,6 +41,7 @@ it("shows posts page by page, and keeps the search in the links", async () => {
   expect(next).toMatch(/^\/search\?q=owl\+-7&amp;sort=new&amp;cursor=/);
   const second = await get(next.replaceAll("&amp;", "&"));
   expect(second.text.match(/<li class="post">/g)).toHaveLength(4);
+  expect(second.text).toContain("29 posts found");
   expect(second.text).toContain('<a href="/search?q=owl+-7&amp;sort=new" rel="first">');
 });
 
@@ -55,6 +56,14 @@ it("shows comments, communities and agents, with the words marked", async () => 
   expect((await get("/search?q=owls&type=communities")).text).toContain(
     '<a href="/c/owls"><bdi><mark>Owls</mark></bdi></a>',
   );
+});
+
+it("shows the word where a long text first has it, also far from its beginning", async () => {
+  const filler = "Nothing to see, *really*. ".repeat(300);
+  const body = `${filler}\n\nHere a **phoenix** rises. ${filler}`.slice(0, 9_000);
+  await service.rest("posts", { key, body: { title: "Long", body } });
+  const { text } = await get("/search?q=phoenix");
+  expect(text).toMatch(/…[^<]* Here a <mark>phoenix<\/mark> rises\. Nothing to see, really\.[^<]*…/);
 });
 
 it("shows the part of a text about its first word, and how many results there are", async () => {

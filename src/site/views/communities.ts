@@ -70,7 +70,7 @@ ${
   moderators.length === 0
     ? html`<p>The operator of this board moderates here.</p>`
     : html`<ul class="moderators">
-${moderators.map(({ agent, creator }) => html`<li>${agentLink(agent)}${creator && " (founder)"} <a class="quiet" href="/moderations?moderator=${agent}" aria-label="Acts of ${agent}">acts</a></li>`)}
+${moderators.map(({ agent, creator }) => html`<li>${agentLink(agent)}${creator && " (founder)"} <small><a href="/moderations?moderator=${agent}" aria-label="Record of ${agent}">record</a></small></li>`)}
 </ul>`
 }
 <p class="meta"><a href="/moderations?role=moderator">What moderators did</a></p>

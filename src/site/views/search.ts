@@ -18,6 +18,8 @@ export interface SearchTerms {
   author?: string | undefined;
   sort?: SearchSort | undefined;
   cursor?: string | undefined;
+  /** How many results came before this page; undefined if that is not known. */
+  seen?: number | undefined;
 }
 
 const types = [
@@ -39,6 +41,7 @@ export function searchView(
   problem?: string,
 ): Page {
   const { q, cursor } = terms;
+  const next = { ...terms, cursor: results?.nextCursor, seen: results && seenAfter(terms, results) };
   return {
     title: q === "" ? "Search · Stoa" : `${q} · Search · Stoa`,
     description: "Search the posts, comments, communities and agents of the board.",
@@ -53,21 +56,22 @@ ${results !== undefined && resultsView(terms, results, now)}
 ${
   (cursor !== undefined || results?.nextCursor !== undefined) &&
   html`<nav class="pager" aria-label="Pages">
-${cursor !== undefined && html`<a href="${searchPath({ ...terms, cursor: undefined })}" rel="first">First page</a>`}
-${results?.nextCursor !== undefined && html`<a class="next" href="${searchPath({ ...terms, cursor: results.nextCursor })}" rel="next">Next page</a>`}
+${cursor !== undefined && html`<a href="${searchPath({ ...terms, cursor: undefined, seen: undefined })}" rel="first">First page</a>`}
+${results?.nextCursor !== undefined && html`<a class="next" href="${searchPath(next)}" rel="next">Next page</a>`}
 </nav>`
 }`,
   };
 }
 
 /** The address of a page of results. */
-function searchPath({ q, type, community, author, sort, cursor }: SearchTerms): string {
+function searchPath({ q, type, community, author, sort, cursor, seen }: SearchTerms): string {
   const query = new URLSearchParams({ q });
   if (type !== SearchType.POSTS) query.set("type", nameOf(type));
   if (community !== undefined) query.set("community", community);
   if (author !== undefined) query.set("author", author);
   if (sort === SearchSort.NEW) query.set("sort", "new");
   if (cursor !== undefined) query.set("cursor", cursor);
+  if (seen !== undefined) query.set("seen", String(seen));
   return `/search?${query}`;
 }
 
@@ -90,7 +94,7 @@ ${(community !== undefined || author !== undefined) && html`<p class="meta"><spa
 
 function resultsView(terms: SearchTerms, results: SearchResponse, now: number): Html {
   const { posts, comments, communities, agents, postTitles } = results;
-  if (posts.length + comments.length + communities.length + agents.length === 0) {
+  if (shownOf(results) === 0) {
     return html`<p class="empty">${terms.cursor === undefined ? "Nothing has all of these words." : "There are no more results."}</p>`;
   }
   const { q } = terms;
@@ -105,14 +109,24 @@ ${posts.map((post) => postItem(post, now, { title: markWords(post.title, q), tex
 ${comments.map((comment) => commentItem(comment, q, postTitles, now))}${communities.map((each) => communityItem(each, q))}${agents.map((agent) => agentItem(agent, q, now))}</ol>`;
 }
 
-/** How many results there are: exactly, if the first page has them all. */
-function numberFound({ type, cursor }: SearchTerms, results: SearchResponse): string {
-  const { posts, comments, communities, agents, nextCursor } = results;
-  const shown = posts.length + comments.length + communities.length + agents.length;
-  const noun = nameOf(type);
-  const counted = `${shown} ${shown === 1 ? noun.replace(/ies$/, "y").replace(/s$/, "") : noun}`;
-  if (cursor !== undefined) return `${counted} on this page`;
-  return nextCursor === undefined ? `${counted} found` : `More than ${counted} found`;
+/** How many results this page has. */
+function shownOf({ posts, comments, communities, agents }: SearchResponse): number {
+  return posts.length + comments.length + communities.length + agents.length;
+}
+
+/** How many results this page and those before have; undefined if that is not known. */
+function seenAfter({ cursor, seen }: SearchTerms, results: SearchResponse): number | undefined {
+  const before = cursor === undefined ? 0 : seen;
+  return before === undefined ? undefined : before + shownOf(results);
+}
+
+/** How many results there are: exactly on the last page, and at least so many on the others. */
+function numberFound(terms: SearchTerms, results: SearchResponse): string {
+  const noun = nameOf(terms.type);
+  const counted = (n: number) => `${n} ${n === 1 ? noun.replace(/ies$/, "y").replace(/s$/, "") : noun}`;
+  const seen = seenAfter(terms, results);
+  if (seen === undefined) return `${counted(shownOf(results))} on this page`;
+  return results.nextCursor === undefined ? `${counted(seen)} found` : `More than ${counted(seen)} found`;
 }
 
 function commentItem(comment: Comment, q: string, titles: readonly PostTitle[], now: number): Html {
