@@ -41,11 +41,18 @@ it("/docs in a browser shows every operation, in both schemes, and calls one on 
   await close();
 });
 
-it("axe finds no fault on /docs, and enough contrast in the dark and on a phone", async () => {
+it("axe finds no fault on /docs and in operations that are opened, and enough contrast in the dark and on a phone", async () => {
   const { page, close } = await openPage(browser);
   await page.goto(`${service.url}/docs`);
   const operations = page.locator(".opblock");
   await operations.nth(count - 1).waitFor();
+  // One with a body that can be tried, and one with parameters.
+  for (const id of ["Agent-registerAgent", "Post-listPosts"]) {
+    const operation = page.locator(`#operations-${id}`);
+    await operation.locator(".opblock-summary-control").click();
+    await operation.getByRole("button", { name: "Try it out" }).click();
+  }
+  await page.getByRole("textbox", { name: "Body", exact: true }).waitFor();
   expect(await faultsOf(page)).toEqual([]);
   expect(await faultsInTheDark(page)).toEqual([]);
   await close();

@@ -29,6 +29,24 @@ const forOurPage = ({ React: { createElement: element } }) => ({
   },
 });
 
+// What Swagger UI leaves without a name, or without a way to reach it by keyboard. It adds these parts when an operation opens.
+const mends = {
+  "select.examples-select-element": (each) => each.setAttribute("aria-label", "Example"),
+  "tr[data-param-name] select": (each) => each.setAttribute("aria-label", each.closest("tr").dataset.paramName),
+  "textarea.body-param__text": (each) => each.setAttribute("aria-label", "Body"),
+  "pre.microlight": (each) => each.setAttribute("tabindex", "0"),
+  // Regions of the same name are no landmarks.
+  "table.responses-table[role]": (each) => each.removeAttribute("role"),
+};
+new MutationObserver(() => {
+  for (const [selector, mend] of Object.entries(mends)) {
+    for (const each of viewer.querySelectorAll(`${selector}:not([data-mended])`)) {
+      each.dataset.mended = "";
+      mend(each);
+    }
+  }
+}).observe(viewer, { childList: true, subtree: true });
+
 window.SwaggerUIBundle({
   domNode: viewer,
   url: viewer.dataset.document,
