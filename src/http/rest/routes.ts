@@ -100,6 +100,7 @@ function createServe(endpoints: readonly Endpoint[], options: RestOptions): Serv
       const known = body === undefined ? address.read : undefined;
       const made = known === undefined ? readRequest(endpoint.binding, { ...address, body }) : undefined;
       read = (known ?? made) as CheckedRead;
+      if (hasIgnoredBody(context)) read = { ...read, warnings: [...read.warnings, ignoredBody] };
       const reply = await endpoint.answer(context, read, initOf(context, endpoint, caller));
       if (body === undefined && made !== undefined) addresses.remember(context.url, address, made);
       return { ...reply, fields: { ...endpoint.fields, ...reply.fields } };
@@ -109,6 +110,12 @@ function createServe(endpoints: readonly Endpoint[], options: RestOptions): Serv
       return errorReply(withWarnings(told, read?.warnings ?? []), endpoint.fields);
     }
   };
+}
+
+const ignoredBody = "A GET request takes no body; its parameters belong in the query.";
+
+function hasIgnoredBody({ request: { method = "", headers } }: RequestContext): boolean {
+  return bodyless.has(method) && (Number(headers["content-length"]) > 0 || headers["transfer-encoding"] !== undefined);
 }
 
 async function serveStream(
