@@ -2,6 +2,7 @@ import type { Database } from "../../store/database/database.ts";
 import { type KnownTimes, readKnownTimes } from "../../store/tables/clock-approvals.ts";
 import { Ticker } from "../../timing/ticker.ts";
 import { dateOf, dayMs, startOf } from "../calendar.ts";
+import type { LedgerLog } from "../log.ts";
 import { dueDays } from "../sealing/day-sealer.ts";
 import { describeDuration } from "./duration.ts";
 import { toleranceMs } from "./tolerance.ts";
@@ -20,10 +21,7 @@ const approvalHelp = "waits for an operator: npm run stoa -- seal --catch-up";
 export interface ClockGuardOptions {
   db: Database;
   clock: TrustedClock;
-  log: {
-    info(fields: object, message: string): void;
-    error(fields: object, message: string): void;
-  };
+  log: LedgerLog;
   /** Replaces the database's clock in tests. */
   databaseNow?: (() => number) | undefined;
 }
@@ -40,9 +38,8 @@ export class ClockGuard {
   #found: string | undefined;
   #logged: string | undefined;
   #lookedAt = Number.NEGATIVE_INFINITY;
-  /** By how much the machine's clock was ahead of the database's at the last comparison, in milliseconds. */
   #aheadMs = 0;
-  /** The same for the wall clock and the time of the service. */
+  /** By how much the wall clock was ahead of the time of the service at the last comparison, in milliseconds. */
   #wallLead = 0;
 
   constructor(options: ClockGuardOptions) {
@@ -59,7 +56,7 @@ export class ClockGuard {
     return this.#aheadMs;
   }
 
-  /** Says that the clocks of the machine and of the database differ although there is no doubt; undefined if they do not. */
+  /** Warns that the clocks of the machine and of the database differ, but not enough for a doubt; undefined if they agree. */
   get difference(): string | undefined {
     const ms = Math.abs(this.#aheadMs);
     if (ms <= unnoticedMs || ms > toleranceMs) return undefined;
@@ -68,14 +65,13 @@ export class ClockGuard {
 
   /**
    * The time against which expiry is checked, in milliseconds since 1970 (UTC). It is 0 while the clock is in doubt, so
-   * that nothing expires. A jump is no reason: the time of `TrustedClock` does not follow it.
+   * that nothing expires. After a jump, expiry continues: the time of `TrustedClock` does not follow jumps.
    */
   readonly expiryNow = (): number => (this.#found === undefined ? this.#options.clock.now() : 0);
 
   /**
    * Compares the clocks now, and corrects the time of the service; a `SealCheck`.
-   * @param isApproved whether an operator approved sealing: then missed days and the newest receipt's time are no
-   * reason
+   * @param isApproved whether an operator approved sealing: then missed days and the newest receipt's time do not block it
    * @returns why nothing may be sealed
    */
   async check(signal: AbortSignal, isApproved = false): Promise<string | undefined> {
@@ -92,7 +88,7 @@ export class ClockGuard {
     this.#wallLead = clock.wallMs - clock.now();
     const needsApproval = joined([describeHead(known, clock.now()), await describeMissed(known, clock.now(), reader)]);
     this.#found = joined([differs, needsApproval]);
-    // A clock that was in doubt before the jump starts afresh: the jump may have set it right.
+    // If the clock was in doubt before the jump, it stays distrusted: the jump may have set it right.
     if (this.#found === undefined) clock.trust();
     else if (this.#jump === undefined) clock.distrust();
     this.#log(this.doubt);
@@ -133,7 +129,7 @@ function describeJump(jumpMs: number): string | undefined {
   return `The service's clock jumped ${way} by ${describeDuration(jumpMs)}; set it right, or restart the service if it is right now.`;
 }
 
-/** By how much the service's clock is at least ahead of the database's, which was read between two readings of it. */
+/** By how much the service's clock is at least ahead. The database's clock was read between `before` and `after`. */
 function aheadOf(before: number, after: number, databaseNow: number): number {
   return before > databaseNow ? before - databaseNow : Math.min(after - databaseNow, 0);
 }

@@ -17,7 +17,7 @@ const systemClocks: Clocks = {
   uptime: () => uptime() * 1000,
 };
 
-/** Clocks that all follow `now`, so that none of them jumps against another. */
+/** Clocks that all follow `now`, so that they always agree. */
 export function clocksOf(now: () => number): Clocks {
   return { wall: now, steady: now, uptime: now };
 }
@@ -33,23 +33,23 @@ export interface Reading {
   agrees: boolean;
 }
 
-/** A larger change of the database's clock against the steady clock is a jump and not a correction; in milliseconds. */
+/** If the database's clock has moved further than this against the steady clock, it has jumped; in milliseconds. */
 const maxJumpMs = 3_600_000;
 /** A shorter sleep of the machine is ignored, in milliseconds. */
 const minSleepMs = 60_000;
 
 /**
  * The time of the service: the database's clock, which all replicas share, continued by the machine's steady clock from one
- * reading to the next. The machine's wall clock only says whether the database's can be believed. So a right that ends
- * ends on all replicas at once, and a clock that is wrong for a few seconds affects nothing.
+ * reading to the next. The machine's wall clock only tells whether the database's clock can be trusted. So everything
+ * expires on all replicas at the same time, and a wall clock that is wrong for a few seconds has no effect.
  *
- * The time does not go back: if the database's clock is set back, it runs at half the pace until both agree.
+ * The time never goes back: if the database's clock is set back, the time runs at half speed until both agree.
  */
 export class TrustedClock {
   readonly #clocks: Clocks;
   /** Both clocks at the time of construction. */
   readonly #origin: { steady: number; wall: number };
-  /** `time - steady` at the steady time `since`. The part of it that is `ahead` of the database's clock is given up. */
+  /** `offset` is `time - steady` at the steady time `since`. By `ahead` of that, the time is ahead and has to slow down. */
   #course: { offset: number; ahead: number; since: number };
   /** The clocks when the time last followed the database's; undefined before the first reading. */
   #followed: { steady: number; uptime: number } | undefined;
@@ -80,19 +80,19 @@ export class TrustedClock {
     return this.#clocks.wall();
   }
 
-  /** Takes large changes for jumps from now on. Call this when other clocks confirm that the time is right. */
+  /** From now on, large changes are jumps. Call this when other clocks confirm that the time is right. */
   trust(): void {
     this.#isTrusted = true;
   }
 
-  /** Takes no change for a jump. Call this when the time may be wrong: setting the clocks right is no jump. */
+  /** From now on, no change is a jump. Call this when the time may be wrong: a clock that is set right does not jump. */
   distrust(): void {
     this.#isTrusted = false;
   }
 
   /**
-   * Follows the database's clock, unless that clock has left the time and the wall clock behind, or has jumped.
-   * @returns the jump that it does not follow, ahead if positive, in milliseconds; 0 if there is none
+   * Follows the database's clock, unless that differs from both the time and the wall clock, or has jumped.
+   * @returns the jump that was not followed, ahead if positive, in milliseconds; 0 if there was none
    */
   follow({ before, after, databaseMs, agrees }: Reading): number {
     const offset = this.#offsetAt(after);

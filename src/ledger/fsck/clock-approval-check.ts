@@ -9,14 +9,14 @@ import {
   putClockApprovalTime,
 } from "../../store/tables/clock-approvals.ts";
 import { findReceipt } from "../../store/tables/receipts.ts";
-import type { RepairableFinding } from "./index-check.ts";
+import type { Repairable } from "./repairable.ts";
 
 /**
  * Compares the approvals with the receipts that they name. An approval of a receipt that does not exist is removed: an
  * operator can give it again.
  */
-export async function* findWrongApprovals(db: Queryable): AsyncGenerator<RepairableFinding, void> {
-  // A damaged number may be below or above those that a Number tells apart.
+export async function* findWrongApprovals(db: Queryable): AsyncGenerator<Repairable, void> {
+  // A damaged seq may lie beyond the safe integers, in either direction.
   for (let after = -(2 ** 64); ; ) {
     const approvals = await listClockApprovals(db, after);
     for (const approval of approvals) yield* await checkApproval(db, approval);
@@ -26,7 +26,7 @@ export async function* findWrongApprovals(db: Queryable): AsyncGenerator<Repaira
   }
 }
 
-async function checkApproval(db: Queryable, { seq, ts }: ClockApproval): Promise<RepairableFinding[]> {
+async function checkApproval(db: Queryable, { seq, ts }: ClockApproval): Promise<Repairable[]> {
   const key = { seq };
   const receipt = await findReceipt(db, seq);
   if (receipt === undefined) {

@@ -11,12 +11,13 @@ import {
   putIndexRow,
 } from "../../store/recount/index-rows.ts";
 import { findReceipt } from "../../store/tables/receipts.ts";
+import type { Repairable } from "./repairable.ts";
 
 /** An index table, and the receipts that have a row in it. */
 export interface IndexCheck extends IndexTable {
   /** The key of the row that a receipt must have; undefined if it must have none. */
   keyOf(document: ReceiptDocument): IndexRow["key"] | undefined;
-  /** What is wrong with a receipt that has a row and must have none. */
+  /** What the finding says of a receipt that has a row and must have none. */
   denial: string;
 }
 
@@ -42,18 +43,12 @@ export const indexChecks: readonly IndexCheck[] = [
   },
 ];
 
-/** A finding, and its repair if there is one. The head must be locked for the repair. */
-export interface RepairableFinding {
-  finding: Finding;
-  repair?: (tx: Tx) => Promise<void>;
-}
-
 /** Finds receipts without a row in a table, or whose row names another receipt. */
 export async function findMissingRows(
   db: Queryable,
   check: IndexCheck,
   documents: readonly ReceiptDocument[],
-): Promise<RepairableFinding[]> {
+): Promise<Repairable[]> {
   const rows = documents.flatMap((document) => {
     const key = check.keyOf(document);
     return key === undefined ? [] : [{ key, seq: document.seq }];
@@ -62,12 +57,12 @@ export async function findMissingRows(
 }
 
 /** Finds the rows in a table that name the wrong receipt. */
-export async function* findWrongRows(db: Queryable, check: IndexCheck): AsyncGenerator<RepairableFinding, void> {
+export async function* findWrongRows(db: Queryable, check: IndexCheck): AsyncGenerator<Repairable, void> {
   let after: IndexRow | undefined;
   for (;;) {
     const rows = await listIndexRows(db, check, after);
     const last = rows.at(-1);
-    // A damaged key that is no ASCII text is read as another one, and so found again and again.
+    // A damaged key that is not ASCII is decoded as another key, after which the query would find the same row for ever.
     if (last === undefined || after?.key.every((value, index) => isSame(value, last.key[index]))) return;
     const right = await Promise.all(rows.map((row) => isRight(db, check, row)));
     for (const row of rows.filter((_, index) => !right[index])) {
@@ -78,7 +73,7 @@ export async function* findWrongRows(db: Queryable, check: IndexCheck): AsyncGen
   }
 }
 
-async function compareRow(db: Queryable, check: IndexCheck, right: IndexRow): Promise<RepairableFinding[]> {
+async function compareRow(db: Queryable, check: IndexCheck, right: IndexRow): Promise<Repairable[]> {
   const seq = await findIndexRow(db, check, right.key);
   if (seq === right.seq) return [];
   const { subject, key } = nameOf(check, right);

@@ -2,7 +2,7 @@ import { isHash, type ReceiptDocument } from "../../receipt/document.ts";
 import { contradiction, rivalOf } from "../../receipt/recovery.ts";
 import { chainStart, type Finding as Fault, type Link, verifyEnd, verifyNext } from "../../receipt/verify.ts";
 import type { Database } from "../../store/database/database.ts";
-import type { Queryable, Tx } from "../../store/database/queryable.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
 import { compare, type Finding, leftOut, type Outcome } from "../../store/recount/finding.ts";
 import { findCalendar, findHead, findVerification, putEpoch, putHeadTime } from "../../store/recount/ledger.ts";
 import { findReceipt, type Head, listReceipts, lockHead, type ReceiptRow } from "../../store/tables/receipts.ts";
@@ -12,13 +12,8 @@ import { sha256 } from "../sha256.ts";
 import { firstPageRows, isInChain, nextPageRows } from "../verification/verification.ts";
 import { findWrongApprovals } from "./clock-approval-check.ts";
 import { findMissingRows, findWrongRows, indexChecks } from "./index-check.ts";
+import type { Repairable } from "./repairable.ts";
 import { findWrongVerification } from "./verification-check.ts";
-
-/** A finding, and its repair if there is one. */
-export interface Repairable {
-  finding: Finding;
-  repair?: ((tx: Tx) => Promise<void>) | undefined;
-}
 
 /** The tables that are compared with the receipts. */
 const tablesBeside = [
@@ -29,7 +24,7 @@ const tablesBeside = [
   "ledger_verification",
 ];
 
-/** How many findings may wait for the end of the chain. The next run reports further ones. */
+/** How many findings may wait for the end of the chain. The next run reports any others. */
 const maxWaiting = 10_000;
 
 /**
@@ -80,7 +75,7 @@ class LedgerCheck {
     try {
       yield* this.#checkChain();
     } catch (error) {
-      // Everything else is compared with the receipts.
+      // Without receipts there is nothing to compare the other tables with.
       for (const subject of ["receipts", ...tablesBeside]) yield { finding: leftOut(subject, error) };
       return;
     }
@@ -112,7 +107,7 @@ class LedgerCheck {
       for (const check of indexChecks) {
         this.#defer((await this.#attempt(check.name, () => findMissingRows(this.#db, check, documents))) ?? []);
       }
-      // Numbers cannot tell apart a seq beyond 2^53 and the next: damage, after which nothing can be read.
+      // A seq beyond 2^53 is damage. The receipts after it cannot be read: a Number cannot hold seq + 1.
       if (rows.length > 0 && Number.isSafeInteger(this.#link.seq)) continue;
       // Without a head, nothing can be locked or repaired.
       const head = await this.#attempt("ledger_head", async () => ({ row: await findHead(this.#db) }));
@@ -124,7 +119,7 @@ class LedgerCheck {
     }
   }
 
-  /** Reads a table. Returns undefined, and records that, if the schema lacks something that this needs. */
+  /** Reads a table. If the schema lacks something for that, records it and returns undefined. */
   async #attempt<Result>(table: string, read: () => Promise<Result>): Promise<Result | undefined> {
     if (this.#leftOut.has(table)) return undefined;
     try {
@@ -192,8 +187,8 @@ class LedgerCheck {
   }
 
   /**
-   * Compares the head with the last receipt. The head is read after the receipts and moves with them: it may be ahead
-   * of the receipts that were read, but never behind.
+   * Compares the head with the last receipt. The head was read after the receipts, so it may be ahead of them, but not
+   * behind.
    * @returns undefined if a receipt was sealed since the receipts were read
    */
   async #checkHead(head: Head | undefined): Promise<Repairable[] | undefined> {

@@ -1,10 +1,10 @@
 // Checks what is stored about the last verifications. It follows from the receipts.
 import { isHash } from "../../receipt/document.ts";
 import type { Queryable, Tx } from "../../store/database/queryable.ts";
-import { compare } from "../../store/recount/finding.ts";
+import { compare, type Finding, refuse } from "../../store/recount/finding.ts";
 import { endAlarm, findVerification, forgetVerified, type VerificationRow } from "../../store/recount/ledger.ts";
 import { findReceipt } from "../../store/tables/receipts.ts";
-import type { RepairableFinding } from "./index-check.ts";
+import type { Repairable } from "./repairable.ts";
 
 const zeros = "0".repeat(64);
 const key = { id: 1 };
@@ -18,39 +18,32 @@ export async function findWrongVerification(
   db: Queryable,
   before: VerificationRow | undefined,
   isIntact: boolean,
-): Promise<RepairableFinding[]> {
+): Promise<Repairable[]> {
   const row = await findVerification(db);
   if (row === undefined) return [];
   const isSettled = before?.round === row.round;
   return [...(await checkVerified(db, row)), ...(isIntact && isSettled ? checkAlarm(row) : [])];
 }
 
-/** The receipt that was found good last must exist and have the recorded hash. */
-async function checkVerified(db: Queryable, row: VerificationRow): Promise<RepairableFinding[]> {
-  const { verified_seq: seq, verified_hash: hash } = row;
+/** The receipt up to which the chain was verified must exist and have the recorded hash. */
+async function checkVerified(db: Queryable, row: VerificationRow): Promise<Repairable[]> {
   const repair = (tx: Tx) => forgetVerified(tx, row);
-  if (seq === 0) {
-    return compare("ledger_verification.verified_hash", key, printable(hash), zeros).map((finding) => ({
-      finding,
-      repair,
-    }));
-  }
+  return (await compareVerified(db, row)).map((finding) => ({ finding, repair }));
+}
+
+async function compareVerified(db: Queryable, row: VerificationRow): Promise<Finding[]> {
+  const { verified_seq: seq, verified_hash: hash } = row;
+  const subject = "ledger_verification.verified_hash";
+  if (seq === 0) return compare(subject, key, printable(hash), zeros);
   const receipt = await findReceipt(db, seq);
-  if (receipt === undefined) {
-    return [
-      {
-        finding: { subject: "ledger_verification.verified_seq", key, problem: `there is no receipt ${seq}` },
-        repair,
-      },
-    ];
-  }
-  if (receipt.hash === hash) return [];
+  const isMissing = receipt === undefined;
+  if (isMissing) return [{ subject: "ledger_verification.verified_seq", key, problem: `there is no receipt ${seq}` }];
   const problem = `stored ${printable(hash)}, but receipt ${seq} has the hash ${printable(receipt.hash)}`;
-  return [{ finding: { subject: "ledger_verification.verified_hash", key, problem }, repair }];
+  return refuse(receipt.hash !== hash, subject, key, problem);
 }
 
 /** The chain verifies, so there is no alarm. */
-function checkAlarm(row: VerificationRow): RepairableFinding[] {
+function checkAlarm(row: VerificationRow): Repairable[] {
   const { alarm_seq, alarm_fault, alarm_message, alarm_at } = row;
   const isEmpty = [alarm_seq, alarm_fault, alarm_message, alarm_at].every((value) => value === null);
   if (isEmpty) return [];

@@ -25,7 +25,7 @@ export interface HeadComparison {
  * @param head the newest receipt of the chain
  */
 export async function compareHeads(db: Queryable, head: Head, served: readonly ServedHead[]): Promise<HeadComparison> {
-  // A recovery that is sealed after `head` was read says nothing of the chain that ends there.
+  // A recovery that was sealed after `head` was read does not belong to the chain that ends there.
   const recoveries = (await listRecoveryRows(db, head.seq)).flatMap(readRecovery);
   const missing: MissingHead[] = [];
   for (const each of served) {

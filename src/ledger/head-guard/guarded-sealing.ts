@@ -43,7 +43,7 @@ export async function sealWithGuard<Result>(
   });
   const appended = sealing?.appended;
   if (appended !== undefined) return { result, stored: guard?.storeSealed(appended) };
-  // The last attempt may have found that one before it has committed, although its COMMIT got no answer.
+  // An earlier attempt may have committed although its COMMIT got no answer, and the last one only found that out.
   return { result, stored: mayHaveAppended ? guard?.storeSettled(signal) : undefined };
 }
 

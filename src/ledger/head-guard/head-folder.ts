@@ -115,7 +115,7 @@ export class HeadFolder {
   }
 }
 
-/** The settings that tell one database from another. */
+/** The settings that identify a database. */
 interface DatabaseAddress {
   socketPath?: string | undefined;
   host?: string | undefined;
@@ -134,7 +134,7 @@ export function headFolder({
   return new HeadFolder(dataDir, database === undefined ? "private" : nameOf(database));
 }
 
-/** The name has no account: several accounts may use one database. */
+/** The name leaves out the account, because several accounts may use one database. */
 function nameOf({ socketPath, host, port, database }: DatabaseAddress): string {
   return `${socketPath ?? `${host ?? "127.0.0.1"}:${port ?? 3306}`}/${database}`;
 }

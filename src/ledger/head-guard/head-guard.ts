@@ -4,6 +4,7 @@ import type { Queryable, Tx } from "../../store/database/queryable.ts";
 import { findReceipt, lockHead, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
 import { Ticker } from "../../timing/ticker.ts";
 import { sleep, withTimeout } from "../../timing/wait.ts";
+import type { LedgerLog } from "../log.ts";
 import { sha256 } from "../sha256.ts";
 import { compareHeads, type MissingHead } from "./compare-heads.ts";
 import type { HeadFolder, ServedHead } from "./head-folder.ts";
@@ -16,14 +17,12 @@ export interface GuardOptions {
   log: GuardLog;
   /** How often the chain is checked while nobody reads it, in milliseconds. */
   lookMs?: number | undefined;
-  /** How long the reply to a seal waits for the file, in milliseconds: a disk that hangs does not stop sealing. */
+  /** How long the reply to a seal waits for the file, in milliseconds. A disk that hangs must not stop sealing. */
   storeMs?: number | undefined;
 }
 
-export interface GuardLog {
-  info(fields: object, message: string): void;
+export interface GuardLog extends LedgerLog {
   warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
 }
 
 const defaultLookMs = 5_000;
@@ -121,8 +120,7 @@ export class HeadGuard {
   }
 
   /**
-   * Stores a receipt that this process sealed and committed. Resolves when it is in the file, or when that takes too
-   * long.
+   * Stores a receipt that this process sealed and committed. Resolves when it is in the file, or after `storeMs`.
    */
   async storeSealed(head: ServedHead): Promise<void> {
     if (!this.#advance(head)) return;
@@ -131,7 +129,7 @@ export class HeadGuard {
 
   /**
    * Reads the head of the chain and stores it: this process has committed a receipt, but does not know which of its attempts
-   * did. Resolves when the head is in the file, or when that takes too long. If it fails, the next check stores the head.
+   * did. Resolves when the head is in the file, or after `storeMs`. If it fails, the next check stores the head.
    */
   async storeSettled(signal: AbortSignal): Promise<void> {
     await withTimeout(

@@ -15,8 +15,8 @@ export class HeadStore {
   #newest: ServedHead | undefined;
   #version = 0;
   #writtenVersion = 0;
-  /** The head that is in a file. */
-  #stored: Head | undefined;
+  /** The head that is in a file; undefined before the first one is written. */
+  storedHead: Head | undefined;
   /** The files that the next one replaces. */
   #files: readonly string[] = [];
   #writing: Promise<boolean> | undefined;
@@ -24,11 +24,6 @@ export class HeadStore {
   constructor(folder: HeadFolder, log: { warn(fields: object, message: string): void }) {
     this.#folder = folder;
     this.#log = log;
-  }
-
-  /** The head that is in a file; undefined before the first one is written. */
-  get storedHead(): Head | undefined {
-    return this.#stored;
   }
 
   /**
@@ -50,7 +45,7 @@ export class HeadStore {
     const found = [...own, ...others];
     this.#files = found.map(({ path }) => path);
     // A single file is already correct. It stays until there is a newer head.
-    if (found.length === 1) this.#stored ??= own[0];
+    if (found.length === 1) this.storedHead ??= own[0];
     return found;
   }
 
@@ -67,7 +62,7 @@ export class HeadStore {
 
   /** Sets the head that the next `flush` writes. A head that was set before is not written again. */
   set(head: ServedHead): void {
-    // Its file would be there again after an operator's command has replaced it.
+    // An operator's command may have replaced its file, which must not come back.
     if (this.#newest?.seq === head.seq && this.#newest.hash === head.hash) return;
     this.#newest = head;
     this.#version += 1;
@@ -100,7 +95,7 @@ export class HeadStore {
     if (ledger === undefined || head === undefined) return false;
     try {
       const { path } = await this.#folder.write({ ...head, ledger, database: this.#folder.database });
-      this.#stored = head;
+      this.storedHead = head;
       this.#writtenVersion = version;
       this.fault = undefined;
       const old = this.#files.filter((each) => each !== path);
@@ -123,7 +118,7 @@ export class HeadStore {
   }
 
   #fail(what: "read" | "written", error: unknown): void {
-    // The name of the file differs each time. Without it, a fault that lasts is logged once.
+    // The message ends with the name of the file, which differs each time. Without that, a lasting fault is logged once.
     const [reason] = (error as Error).message.split(",");
     const text =
       "The newest receipt that was served is not remembered, so that a restored backup may go unnoticed:" +

@@ -136,9 +136,7 @@ export class LedgerRecovery {
 /** The most characters of a note. */
 const maxNoteLength = 1_000;
 
-/**
- * If this replica misses receipts, the newest of them must be the abandoned one: nobody abandons another by mistake.
- */
+/** If this replica misses receipts, the abandoned one must be the newest of them. This prevents mistakes. */
 function checkFits(abandoned: Head, missing: readonly MissingHead[]): void {
   if (missing.length === 0) return;
   const { head } = newestMissing(missing);

@@ -24,8 +24,8 @@ export class NewestReceipts {
 }
 
 /**
- * A receipt with a copy of its bytes. The driver's buffer is part of a larger one, which would stay until a slow client has
- * read.
+ * A receipt with a copy of its bytes. The driver's buffer is a part of a larger one, which would stay in memory until a slow
+ * client has read.
  */
 export function withOwnBytes(row: ReceiptRow): ReceiptRow {
   return { ...row, canonical: Buffer.from(row.canonical) };

@@ -90,7 +90,7 @@ export class ReceiptReader {
     const row = await findWithGuard(db, this.#guard, seq);
     if (row !== undefined) return row;
     if (seq > (await this.readHead(db)).seq) throw notFound("There is no receipt with this seq.");
-    // It may have been sealed between the two reads, or be on the way from another server of a cluster.
+    // It may have been sealed between the two reads, or not have arrived from another server of a cluster yet.
     for (const ms of [0, ...lookAgainMs(this.#db)]) {
       if (ms > 0) await sleep(ms, signal);
       const sealed = await findWithGuard(db, this.#guard, seq);

@@ -105,8 +105,8 @@ async function* backfill(
 }
 
 /**
- * Reads receipts from `next` on, up to the first gap. If the first is missing, it is looked for again: it may be on the way
- * from another server of a cluster.
+ * Reads receipts from `next` on, up to the first gap. If the first is missing, it is looked for again: it may not have arrived
+ * from another server of a cluster yet.
  */
 async function readConnected(
   read: () => Promise<ReceiptRow[]>,

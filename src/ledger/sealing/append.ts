@@ -77,7 +77,10 @@ async function appendAfter(sealing: Sealing, head: Head, content: ReceiptContent
   return receipt;
 }
 
-/** A damaged receipt is sealed over: a daily receipt says that the chain does not verify. A damaged head would fork the chain. */
+/**
+ * Refuses to seal after a head that does not belong to its receipt: that would fork the chain. A damaged receipt does not
+ * stop sealing; the next daily receipt says that the chain does not verify.
+ */
 async function checkHead(tx: Tx, { seq, hash }: Head): Promise<void> {
   if (seq === 0 && hash === zeroHash) return;
   const receipt = await findReceipt(tx, seq);

@@ -16,7 +16,7 @@ export interface ThreadOptions {
   onFailure(error: unknown): void;
   /** With fewer receipts than this to verify, no threads are started. */
   minReceipts?: number;
-  /** How many receipts a thread verifies before it says so. */
+  /** How many receipts a thread verifies before it reports that they are good. */
   rangeLength?: number;
   /** The program of the threads. */
   program?: URL;
@@ -78,7 +78,7 @@ async function passGoodRanges(
   try {
     for (let range = 0; good.seq < head; range++) {
       const { value, done } = await (threads[range % step] as (typeof threads)[number]).results.next();
-      // It has found something, or has ended.
+      // The thread has found a bad receipt, or has ended.
       if (done || value[0] === undefined) break;
       good = value[0];
     }

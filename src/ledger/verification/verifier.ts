@@ -67,8 +67,8 @@ export class Verifier {
 
   /**
    * Runs a verification and records its result.
-   * @param from the first receipt. By default it is the one after the last that was recorded as good, and that one must not
-   * have changed. If none is recorded, the whole chain is verified
+   * @param from the first receipt. By default it follows the last receipt that was recorded as good, which must not have
+   * changed. If none is recorded, the whole chain is verified
    */
   async run(signal: AbortSignal, from?: number): Promise<Verified> {
     const { db, stopping } = this.#options;
@@ -83,7 +83,7 @@ export class Verifier {
       return { prior, verified };
     });
     const isWhole = (from ?? prior.verifiedSeq + 1) === 1;
-    // What lies before a later `from` may be anything, so the good receipts after it are not recorded as such.
+    // The receipts before a later `from` may be bad, so those after it are not recorded as good.
     if (verified.finding !== undefined || isWhole || from === undefined) await this.record(verified, isWhole, prior);
     return verified;
   }
@@ -136,8 +136,8 @@ export class Verifier {
   }
 
   /**
-   * Verifies the receipts after a good one. If the end of the chain and its head differ on a cluster, one of the two may be
-   * on the way from another server: the end is then verified again.
+   * Verifies the receipts after a good one. If the end of the chain and its head differ on a cluster, one of the two may not
+   * have arrived from another server yet: the end is then verified again.
    * @param reader reads from one server; see `Database.onOneServer`
    */
   async #verifyAfter(reader: Queryable, start: Link, signal: AbortSignal): Promise<Verified> {
