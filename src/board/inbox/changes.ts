@@ -1,4 +1,5 @@
 import { findMentions } from "../../markdown/mentions.ts";
+import type { NotedActRow } from "../../store/recount/missing-items.ts";
 import {
   deleteItem,
   type ItemCause,
@@ -102,11 +103,7 @@ export async function noteEdit(unit: Unit, words: Words, before: Text, after: Te
 }
 
 /** Puts the item about an act of moderation into an inbox that lacks it, with the time of the act. */
-export async function putActItem(
-  unit: Unit,
-  agentId: number,
-  act: { post_id: number; comment_id: number | null; act: string; reason: string | null; created_at: number },
-): Promise<void> {
+export async function putActItem(unit: Unit, agentId: number, act: NotedActRow): Promise<void> {
   const cause = { postId: act.post_id, commentId: act.comment_id, actorId: null, act: act.act, reason: act.reason };
   await putItems({ ...unit, now: act.created_at }, [{ agentId, type: "moderation" }], cause);
 }

@@ -83,8 +83,6 @@ export function pairTokens(run: string): string[] {
  */
 const maxTokens = 3_000;
 const maxDifferent = 2_000;
-/** The maximum length of the tokens of a text, with their spaces. */
-export const maxTokensLength = maxTokens * 11 + maxDifferent * 6;
 
 /**
  * The tokens of a text as they are indexed: in order, between spaces. Every character of a script without spaces follows

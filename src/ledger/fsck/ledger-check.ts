@@ -4,9 +4,10 @@ import { chainStart, type Finding as Fault, type Link, verifyEnd, verifyNext } f
 import type { Database } from "../../store/database/database.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
 import { compare, type Finding, leftOut, type Outcome } from "../../store/recount/finding.ts";
-import { findCalendar, findHead, findVerification, putEpoch, putHeadTime } from "../../store/recount/ledger.ts";
+import { findCalendar, findHead, putEpoch, putHeadTime } from "../../store/recount/ledger.ts";
 import { findReceipt, type Head, listReceipts, lockHead, type ReceiptRow } from "../../store/tables/receipts.ts";
 import type { Calendar } from "../../store/tables/seals.ts";
+import { findVerification } from "../../store/tables/verifications.ts";
 import { cityDay, dateOf, dayMs, startOf } from "../calendar.ts";
 import { sha256 } from "../sha256.ts";
 import { firstPageRows, isInChain, nextPageRows } from "../verification/verification.ts";

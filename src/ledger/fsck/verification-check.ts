@@ -2,8 +2,9 @@
 import { isHash } from "../../receipt/document.ts";
 import type { Queryable, Tx } from "../../store/database/queryable.ts";
 import { compare, type Finding, refuse } from "../../store/recount/finding.ts";
-import { endAlarm, findVerification, forgetVerified, type VerificationRow } from "../../store/recount/ledger.ts";
+import { endAlarm, forgetVerified } from "../../store/recount/ledger.ts";
 import { findReceipt } from "../../store/tables/receipts.ts";
+import { findVerification, type VerificationRow } from "../../store/tables/verifications.ts";
 import type { Repairable } from "./repairable.ts";
 
 const zeros = "0".repeat(64);

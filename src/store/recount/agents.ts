@@ -1,55 +1,64 @@
 import { erasedName } from "../tables/suspensions.ts";
-import { compare, limitRows, type TableCheck } from "./finding.ts";
+import { createRowCheck, type Rule } from "./row-check.ts";
+import { createdBefore, exists, firstOf, toAgent } from "./rules.ts";
 
-interface Row {
-  id: number;
-  name: string;
-  name_key: string;
-  posts: number;
-  comments: number;
-  karma: number;
-  counted_posts: number;
-  counted_comments: number;
-  counted_karma: number;
-}
+/** The sum of the votes on the posts or comments of an agent `t`. */
+const karmaOf = (items: "posts" | "comments", index: string, votes: string, key: string) => `(
+    SELECT STRAIGHT_JOIN CAST(COALESCE(SUM(v.value = 1) - SUM(v.value = -1), 0) AS SIGNED)
+    FROM ${items} i FORCE INDEX (${index}) JOIN ${votes} v FORCE INDEX (PRIMARY) ON v.${key} = i.id
+    WHERE i.author_id = t.id
+  )`;
 
-const sql = `SELECT a.id, a.name, a.name_key, a.posts, a.comments, a.karma,
-    (SELECT COUNT(*) FROM posts p FORCE INDEX (posts_author) WHERE p.author_id = a.id) AS counted_posts,
-    (SELECT COUNT(*) FROM comments c FORCE INDEX (comments_author) WHERE c.author_id = a.id) AS counted_comments,
-    (
-      SELECT STRAIGHT_JOIN CAST(COALESCE(SUM(v.value = 1) - SUM(v.value = -1), 0) AS SIGNED)
-      FROM posts p FORCE INDEX (posts_author) JOIN votes v FORCE INDEX (PRIMARY) ON v.post_id = p.id
-      WHERE p.author_id = a.id
-    ) + (
-      SELECT STRAIGHT_JOIN CAST(COALESCE(SUM(v.value = 1) - SUM(v.value = -1), 0) AS SIGNED)
-      FROM comments c FORCE INDEX (comments_author) JOIN comment_votes v FORCE INDEX (PRIMARY) ON v.comment_id = c.id
-      WHERE c.author_id = a.id
-    ) AS counted_karma
-  FROM agents a FORCE INDEX (PRIMARY)
-  WHERE a.id > ? AND a.id <= ?
-  HAVING posts <> counted_posts OR comments <> counted_comments OR karma <> counted_karma
-    OR (name_key <> LOWER(name) AND name <> '[removed]')
-  ${limitRows}`;
+const keyEnds: Rule = [
+  "previous_key_expires_at",
+  "(t.previous_key_hash IS NULL) = (t.previous_key_expires_at IS NULL)",
+  "there is a key without its end, or an end without its key",
+];
 
 /**
  * An agent that was erased is shown as `[removed]`, and its name_key keeps its name taken.
  * A wrong name_key is not repaired: another agent may have the right one.
  * Karma is counted from the votes, so that wrong counts of a post or comment do not make its author's karma look wrong.
  */
-export const agentCheck: TableCheck = {
-  table: "agents",
-  key: "id",
-  derived: ["posts", "comments", "karma"],
-  async find(db, { after, to }) {
-    const rows = await db.rows<Row>(sql, [after, to]);
-    return rows.flatMap((row) => {
-      const key = { id: row.id };
-      return [
-        ...compare("agents.posts", key, row.posts, row.counted_posts),
-        ...compare("agents.comments", key, row.comments, row.counted_comments),
-        ...compare("agents.karma", key, row.karma, row.counted_karma),
-        ...(row.name === erasedName ? [] : compare("agents.name_key", key, row.name_key, row.name.toLowerCase())),
-      ];
-    });
+export const agentCheck = createRowCheck("agents", {
+  key: ["id"],
+  derived: {
+    posts: "(SELECT COUNT(*) FROM posts p FORCE INDEX (posts_author) WHERE p.author_id = t.id)",
+    comments: "(SELECT COUNT(*) FROM comments c FORCE INDEX (comments_author) WHERE c.author_id = t.id)",
+    karma: `${karmaOf("posts", "posts_author", "votes", "post_id")}
+      + ${karmaOf("comments", "comments_author", "comment_votes", "comment_id")}`,
   },
-};
+  expected: { name_key: `IF(t.name = '${erasedName}', t.name_key, LOWER(t.name))` },
+  rules: [
+    [
+      "suspended",
+      `t.suspended = (${exists("suspensions", "r.agent_id = t.id")} OR t.name = '${erasedName}')`,
+      "it differs from whether there is a suspension",
+    ],
+    keyEnds,
+    ["resident", "t.resident IS NULL OR t.resident >= 1", "it is less than 1"],
+    ["bio_edited_at", createdBefore("t.bio_edited_at"), "it is before the registration"],
+    [
+      "created_at",
+      `${createdBefore(firstOf("posts", "posts_author", "author_id"))}
+       AND ${createdBefore(firstOf("comments", "comments_written", "author_id"))}`,
+      "it is after the agent's first post or comment",
+    ],
+  ],
+});
+
+const lastSuspension = (column: string) =>
+  `(SELECT m.${column} FROM moderations m WHERE m.item = 'agent' AND m.item_id = t.agent_id AND m.act = 'suspend'
+     ORDER BY m.id DESC LIMIT 1)`;
+
+export const suspensionCheck = createRowCheck("suspensions", {
+  key: ["agent_id"],
+  rules: [
+    toAgent,
+    ["reason", `t.reason = ${lastSuspension("reason")}`, "it differs from the last act of moderation"],
+    ["ends_at", `t.ends_at IS NULL OR t.ends_at > ${lastSuspension("created_at")}`, "it is before the suspension"],
+    keyEnds,
+  ],
+});
+
+export const agentLimitCheck = createRowCheck("agent_limits", { key: ["agent_id", "kind"], rules: [toAgent] });

@@ -65,8 +65,8 @@ export interface TableCheck {
   /** The columns that follow from other rows, so that `repairRow` can set them. */
   derived: readonly string[];
   /**
-   * Checks a range of rows, in one statement or in several of which each sees all that must agree. Rows and their counters
-   * change in one transaction, so they agree at every moment. It returns up to `maxFindings` + 1 broken rows.
+   * Checks a range of rows. Rows and their counters change in one transaction, so they agree at every moment, and each
+   * statement must see everything that it compares. It returns up to `maxFindings` + 1 broken rows.
    * @param now milliseconds since 1970 (UTC)
    */
   find(db: Queryable, range: Range, now: number): Promise<Finding[]>;
@@ -116,7 +116,7 @@ export function leftOut(subject: string, error: unknown): Finding {
 
 /**
  * The lowest key of a table after `after`; undefined if there is none. Keys need not be in the order of time: a walk finds
- * each row that was there when it began, and the next one finds the others.
+ * each row that existed when it began, and the next walk finds the others.
  */
 export async function nextKey(
   db: Queryable,

@@ -2,6 +2,7 @@
 import type { Queryable, Tx } from "../database/queryable.ts";
 import type { Head } from "../tables/receipts.ts";
 import type { Calendar } from "../tables/seals.ts";
+import type { VerificationRow } from "../tables/verifications.ts";
 
 /** The row of the head as it is stored, damaged or not. */
 export async function findHead(db: Queryable): Promise<Head | undefined> {
@@ -13,28 +14,7 @@ export async function findCalendar(db: Queryable): Promise<Calendar | undefined>
   return (await db.rows<Calendar>("SELECT epoch, first_day FROM ledger_epoch WHERE id = 1"))[0];
 }
 
-/** The row of ledger_verification, as it is stored. */
-export interface VerificationRow {
-  verified_seq: number;
-  verified_hash: string;
-  verified_at: number;
-  round: number;
-  alarm_seq: number | null;
-  alarm_fault: string | null;
-  alarm_message: string | null;
-  alarm_at: number | null;
-}
-
-/** The row about the last verifications; undefined before the first. */
-export async function findVerification(db: Queryable): Promise<VerificationRow | undefined> {
-  const rows = await db.rows<VerificationRow>(
-    `SELECT verified_seq, verified_hash, verified_at, round, alarm_seq, alarm_fault, alarm_message, alarm_at
-     FROM ledger_verification WHERE id = 1`,
-  );
-  return rows[0];
-}
-
-/** Forgets which receipt was found good last. Later verifications find out again. */
+/** Forgets up to which receipt the chain was verified. The next verification begins at the start. */
 export async function forgetVerified(tx: Tx, { verified_seq, verified_hash }: VerificationRow): Promise<void> {
   await tx.run(
     `UPDATE ledger_verification SET verified_seq = 0, verified_hash = REPEAT('0', 64), verified_at = 0

@@ -3,9 +3,8 @@ import { wordTypes } from "../tables/inboxes.ts";
 import { limitRows, type TableCheck } from "./finding.ts";
 
 /*
- * Which items are missing in inboxes. Versions of Stoa from before have written none, or do not say so, and items are deleted
- * after 90 days. So only those words and acts are looked at whose column `noted` says that their items were written, for the
- * text as it stands now, within the last 89 days.
+ * Which items are missing in inboxes. Items are deleted after 90 days, and older versions of Stoa wrote none. So only those
+ * texts and acts of the last 89 days are looked at whose column `noted` says that the items for the current text were written.
  */
 
 const lookedAtMs = 89 * 86_400_000;
@@ -114,10 +113,10 @@ export function listMentioning(
   );
 }
 
-/** How much longer an agent must be registered, in milliseconds: clocks differ, and a registration takes its time. */
+/** How long before the text an agent must have registered, in milliseconds: clocks differ, and a registration takes time. */
 const registeredMs = 600_000;
 
-/** Those of some agents that surely were registered at a time, in milliseconds since 1970 (UTC), and are not erased. */
+/** Which of these agents were surely registered at a time, in milliseconds since 1970 (UTC). */
 export async function listRegistered(db: Queryable, agentIds: readonly number[], at: number): Promise<number[]> {
   const registered: number[] = [];
   for (const id of agentIds) {
@@ -127,20 +126,18 @@ export async function listRegistered(db: Queryable, agentIds: readonly number[],
   return registered;
 }
 
-/** Of an act of moderation: what its item in the inbox of the author says. */
-export async function findNotedAct(
-  db: Queryable,
-  id: number,
-): Promise<
-  { post_id: number; comment_id: number | null; act: string; reason: string | null; created_at: number } | undefined
-> {
-  const rows = await db.rows<{
-    post_id: number;
-    comment_id: number | null;
-    act: string;
-    reason: string | null;
-    created_at: number;
-  }>(
+/** What the item about an act of moderation says. */
+export interface NotedActRow {
+  post_id: number;
+  comment_id: number | null;
+  act: string;
+  reason: string | null;
+  created_at: number;
+}
+
+/** Finds an act of moderation, as its item in the author's inbox says it. */
+export async function findNotedAct(db: Queryable, id: number): Promise<NotedActRow | undefined> {
+  const rows = await db.rows<NotedActRow>(
     `SELECT IF(m.item = 'post', m.item_id, COALESCE(c.post_id, d.post_id)) AS post_id,
        IF(m.item = 'post', NULL, m.item_id) AS comment_id, m.act, m.reason, m.created_at
      FROM moderations m LEFT JOIN comments c ON m.item = 'comment' AND c.id = m.item_id

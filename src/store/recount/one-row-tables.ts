@@ -3,8 +3,8 @@ import { oneRowTables } from "../tables/one-row.ts";
 import { leftOut, type Outcome } from "./finding.ts";
 
 /**
- * Finds rows besides the one with the id 1, up to 10 in each table that has one row. Where that row must be there, the check
- * of its values finds that it is missing.
+ * Finds rows besides the one with the id 1, up to 10 in each table that has one row. If that row itself is missing, the check
+ * of its values reports that.
  */
 export async function* checkOneRowTables(db: Queryable): AsyncGenerator<Outcome, void> {
   for (const table of oneRowTables) {

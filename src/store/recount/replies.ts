@@ -20,8 +20,8 @@ interface Row {
 const batch = 20;
 
 /**
- * Checks the stored responses of idempotency keys. What a damaged row said follows from nothing else. Only the time when a
- * row is next looked at follows from the row.
+ * Checks the stored responses of idempotency keys. A damaged response cannot be repaired, because nothing else holds its
+ * content. Only the time when a row is next looked at follows from the rest of the row.
  * @param repairIn the database in which that time is corrected; without it nothing is changed
  */
 export async function* checkReplies(

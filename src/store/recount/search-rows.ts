@@ -3,9 +3,9 @@ import { type Searched, sources } from "../tables/search-index.ts";
 import { limitRows, refuse, type TableCheck } from "./finding.ts";
 
 /*
- * Whether search has the tokens of all that stands, and of nothing else. Versions of Stoa from before write none; the indexer
- * of the services finds what they wrote in its next round. So what changed after the last complete round began, or within an
- * hour before, is not looked at: clocks differ, and a write takes its time.
+ * Whether search has the tokens of everything that stands, and of nothing else. The indexer of the services adds what is
+ * missing in its next round. So what changed after the last complete round began, or within an hour before that, is not
+ * looked at: clocks differ, and a write takes time.
  */
 
 const due = "(SELECT began_at - 3600000 FROM search_rounds WHERE id = 1)";
@@ -41,7 +41,7 @@ interface Leftover {
   item: number | null;
 }
 
-/** Tokens of what does not stand, or of another community or author. */
+/** Tokens of items that do not stand, or with another community or author than the item. */
 export function searchRowCheck(type: Searched): TableCheck {
   const { from, standing, scope } = sources[type];
   const isMisplaced = Object.entries(scope).map(([name, value]) => `OR s.${name} <> ${value}`);

@@ -1,18 +1,18 @@
 import type { Tx } from "../database/queryable.ts";
 import { putPostCount } from "../tables/post-counts.ts";
 import { putCommentCount } from "../tables/removed-posts.ts";
-import { agentCheck } from "./agents.ts";
+import { agentCheck, agentLimitCheck, suspensionCheck } from "./agents.ts";
 import { commentCheck, removedCommentCheck } from "./comments.ts";
-import { communityCheck } from "./communities.ts";
+import { communityCheck, moderatorCheck, postCountCheck } from "./communities.ts";
 import type { Finding, TableCheck } from "./finding.ts";
-import { inboxCheck, inboxItemCheck } from "./inboxes.ts";
-import { postCheck } from "./posts.ts";
-import { removedPostCheck } from "./removed-posts.ts";
-import { ruleChecks } from "./rules.ts";
+import { inboxCheck, inboxItemCheck, itemRulesCheck } from "./inboxes.ts";
+import { moderationChecks } from "./moderation-tables.ts";
+import { postCheck, removedPostCheck } from "./posts.ts";
 import { commentVoteCheck, voteCheck } from "./votes.ts";
 
-/** Every table of the board that has counters or parents. */
+/** The checks of all tables of the board, except for what search and inboxes lack. */
 export const tableChecks: readonly TableCheck[] = [
+  postCountCheck,
   communityCheck,
   postCheck,
   voteCheck,
@@ -22,8 +22,12 @@ export const tableChecks: readonly TableCheck[] = [
   removedCommentCheck,
   agentCheck,
   inboxItemCheck,
+  itemRulesCheck,
   inboxCheck,
-  ...ruleChecks,
+  agentLimitCheck,
+  suspensionCheck,
+  moderatorCheck,
+  ...moderationChecks,
 ];
 
 /** Whether `repairRow` can set the value that a finding is about. */

@@ -19,7 +19,8 @@ export interface StoredAlarm {
   foundAt: number;
 }
 
-interface Row {
+/** The row as it is stored. */
+export interface VerificationRow {
   verified_seq: number;
   verified_hash: string;
   verified_at: number;
@@ -42,15 +43,20 @@ const unknown: VerificationRecord = {
   alarm: undefined,
 };
 
+/** The row as it is stored; undefined before the first verification. */
+export async function findVerification(db: Queryable): Promise<VerificationRow | undefined> {
+  return (await db.rows<VerificationRow>(select))[0];
+}
+
 /** Reads the row. A missing row means the same as nothing verified. */
 export async function readVerification(db: Queryable): Promise<VerificationRecord> {
-  const [row] = await db.rows<Row>(select);
+  const row = await findVerification(db);
   return row === undefined ? unknown : toRecord(row);
 }
 
 /** Reads the row, and locks it until the transaction ends. */
 export async function lockVerification(tx: Tx): Promise<VerificationRecord> {
-  const [row] = await tx.rows<Row>(`${select} FOR UPDATE`);
+  const [row] = await tx.rows<VerificationRow>(`${select} FOR UPDATE`);
   return row === undefined ? unknown : toRecord(row);
 }
 
@@ -76,7 +82,7 @@ export async function putVerification(tx: Tx, record: VerificationRecord): Promi
   );
 }
 
-function toRecord(row: Row): VerificationRecord {
+function toRecord(row: VerificationRow): VerificationRecord {
   const { alarm_seq: seq, alarm_fault: fault, alarm_message: message, alarm_at: foundAt } = row;
   return {
     verifiedSeq: row.verified_seq,

@@ -127,7 +127,7 @@ describe("a row that cannot be repaired is reported and left unchanged", () => {
     [
       "UPDATE comments SET parent_id = 1 WHERE id = 4",
       "UPDATE comments SET parent_id = 3 WHERE id = 4",
-      ["comments.parent_id id 4: comment 1 is on post 1"],
+      ["comments.parent_id id 4: comment 1 is on another post"],
     ],
     [
       "UPDATE comments SET parent_id = 4 WHERE id = 4",
