@@ -57,7 +57,7 @@ async function functionsOf(send: () => Promise<void>): Promise<string[]> {
     await wait(settleMs);
     countEach(entered, await takeCalls());
   }
-  // Work in the background may fall into some rounds, with or without the request.
+  // Background work runs in some rounds, with or without the request.
   return [...entered.keys()].filter((name) => entered.get(name) === rounds && (alone.get(name) ?? 0) < rounds - 1);
 }
 

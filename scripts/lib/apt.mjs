@@ -1,6 +1,6 @@
 // Installs Debian packages without asking.
-import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
+import { isExecutable } from "../../src/process/programs.mjs";
 import { run, say } from "./run.mjs";
 
 /**
@@ -33,12 +33,5 @@ export async function aptInstall(packages, reason) {
 }
 
 export function hasCommand(name) {
-  return (process.env.PATH ?? "").split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, name), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+  return (process.env.PATH ?? "").split(delimiter).some((folder) => isExecutable(join(folder, name)));
 }

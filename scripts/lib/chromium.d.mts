@@ -1,1 +1,1 @@
-export declare function findChromium(env?: NodeJS.ProcessEnv): string | undefined;
+export declare function findChromium(): string | undefined;

@@ -1,6 +1,6 @@
 // The browser for the tests of the pages and for the screenshots.
-import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
+import { isExecutable } from "../../src/process/programs.mjs";
 
 const names = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 const elsewhere = [
@@ -9,17 +9,8 @@ const elsewhere = [
 ];
 
 /** Returns the path of a Chromium on this machine, or undefined. */
-export function findChromium(env = process.env) {
-  const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+export function findChromium() {
+  const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
   const candidates = names.flatMap((name) => folders.map((folder) => join(folder, name)));
   return [...candidates, ...elsewhere].find(isExecutable);
-}
-
-function isExecutable(path) {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -56,7 +56,7 @@ function isWhole(root) {
   return there && runtimeFault(root) === undefined;
 }
 
-/** Returns whether npm itself has already installed these packages: its record of the installation equals the lock file. */
+/** Returns whether npm itself has already installed these packages, so that its record of them equals the lock file. */
 function isInstalled(root) {
   try {
     const wanted = readJson(root, "package-lock.json").packages;

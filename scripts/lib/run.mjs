@@ -22,7 +22,7 @@ export function run(command, args, options = {}) {
   });
 }
 
-/** npm prints the cause of a failure first, apt-get prints it last. */
+/** The first and the last lines: npm prints the cause of a failure first, apt-get prints it last. */
 function ends(output) {
   const lines = output.split("\n").filter((line) => line.trim() !== "");
   return lines.length <= 12 ? lines : [...lines.slice(0, 6), "…", ...lines.slice(-5)];

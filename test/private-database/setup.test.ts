@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readFileSync,
   readlinkSync,
+  renameSync,
   rmSync,
   symlinkSync,
   utimesSync,
@@ -162,7 +163,9 @@ describe("system packages", () => {
   test("that are missing beside a server do not stop a start if they cannot be installed", async () => {
     const found = `export const findServer = () => ({ flavour: "mariadb" });\n`;
     writeFileSync(join(copy, "src/private-database/server/find-server.mjs"), found);
-    writeFileSync(join(copy, "src/process/programs.mjs"), "export function findClient() {}\n");
+    renameSync(join(copy, "src/process/programs.mjs"), join(copy, "src/process/real.mjs"));
+    const noClient = `export { isExecutable } from "./real.mjs";\nexport function findClient() {}\n`;
+    writeFileSync(join(copy, "src/process/programs.mjs"), noClient);
     writeFileSync(join(bin, "apt-get"), "#!/bin/sh\necho no network; exit 100\n", { mode: 0o755 });
     const { status, said } = await setUp(undefined, env).result;
     expect(status).toBe(0);
