@@ -2,8 +2,8 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { createTextLength } from "../contract/text-length.ts";
 import { StoaError } from "../errors.ts";
+import { TurnScheduler } from "../timing/turn-scheduler.ts";
 import { createDeferred, type Deferred } from "../timing/wait.ts";
-import { YieldQueue } from "../timing/yield-queue.ts";
 import { callOf } from "./call.ts";
 import type { InterceptorsOf, ServiceTable } from "./service-table.ts";
 
@@ -102,7 +102,7 @@ export function boundLargeReads({ slow, beginCall }: Pick<ServiceTable, "slow" |
   const reads = new LargeReads(beginCall);
   const slowReads = new LargeReads(beginCall);
   // Replies whose rows arrive together are not encoded together: between two, every other call goes on.
-  const encoding = new YieldQueue();
+  const encoding = new TurnScheduler(1);
   return (rpc) => {
     const textLength = rpc.methodKind === "unary" ? createTextLength(rpc.output) : undefined;
     if (textLength === undefined) return [];
@@ -111,7 +111,7 @@ export function boundLargeReads({ slow, beginCall }: Pick<ServiceTable, "slow" |
   };
 }
 
-function takeTurns(turns: LargeReads, textLength: (message: Message) => number, encoding: YieldQueue): Interceptor {
+function takeTurns(turns: LargeReads, textLength: (message: Message) => number, encoding: TurnScheduler): Interceptor {
   return (next) => async (request) => {
     const { agent, origin } = callOf(request.contextValues);
     const turn = turns.begin(agent ?? origin.client.counted, request);

@@ -1,6 +1,6 @@
 import { StoaError } from "../errors.ts";
+import { TurnScheduler } from "../timing/turn-scheduler.ts";
 import { sleep, untilAborted, waitFor } from "../timing/wait.ts";
-import { YieldQueue } from "../timing/yield-queue.ts";
 
 /** The interval of checks while a client watches, in milliseconds. */
 const pollMs = 500;
@@ -34,7 +34,7 @@ export class Readiness {
   /** The next look for watchers, while one is due. */
   #next: Promise<boolean> | undefined;
   /** Watchers are told of a change one by one: thousands may watch. */
-  readonly #turns = new YieldQueue();
+  readonly #turns = new TurnScheduler(1);
   /** Aborts a check that takes too long. The checks before it have ended. */
   #checking = new AbortController();
 

@@ -8,8 +8,8 @@ import type {
 import { callOf } from "../calls/call.ts";
 import { StoaError } from "../errors.ts";
 import { pace } from "../rate-limits/pacing.ts";
+import { TurnScheduler } from "../timing/turn-scheduler.ts";
 import { waitFor } from "../timing/wait.ts";
-import { YieldQueue } from "../timing/yield-queue.ts";
 import { type Descriptors, withImports } from "./descriptors.ts";
 
 type Response = MessageInitShape<typeof ServerReflectionResponseSchema>;
@@ -36,7 +36,7 @@ export function createReflectionService(
   { shutdown, idleMs = 300_000 }: ReflectionOptions,
 ): ServiceImpl<typeof ServerReflection> {
   // Clients may send all requests of a stream at once. In each turn of the event loop, one stream continues.
-  const turns = new YieldQueue();
+  const turns = new TurnScheduler(1);
   return {
     async *serverReflectionInfo(requests, { signal: gone, values }) {
       const { limits } = callOf(values).origin;

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { maxBodyCost, parseCost } from "../markdown/parse.ts";
-import { YieldQueue } from "../timing/yield-queue.ts";
+import { TurnScheduler } from "../timing/turn-scheduler.ts";
 import type { Html } from "./html.ts";
 import { renderMarkdown, renderPlainText } from "./markdown.ts";
 
@@ -26,7 +26,7 @@ export class BodyRenderer {
     sizeCalculation: (html, text) => text.length + html.length,
     memoMethod: (_text, _stale, { context }) => renderMarkdown(context.text, context.heading),
   });
-  readonly #yields = new YieldQueue();
+  readonly #yields = new TurnScheduler(1);
 
   /**
    * Renders the bodies of one page. Bodies that would exceed the maximum cost of the page are shown as plain text.

@@ -5,23 +5,21 @@ import { createDeferred, type Deferred } from "./wait.ts";
  * The pause between two looks at the numbers, in milliseconds. A change by another process is found within this time.
  */
 const pollMs = 250;
-/** How many of those who wait are told in one turn of the event loop: thousands may wait for the same number. */
-const toldPerTurn = 32;
+/** How many waiters are notified in one turn of the event loop: thousands may wait for the same number. */
+const notifiedPerTurn = 32;
 
 interface Waiter {
   after: number;
   seen: Deferred<number>;
 }
 
-/**
- * Notifies those who wait for numbers to grow. They share each look at the numbers, and nobody looks while nobody waits.
- */
+/** Notifies callers that wait for numbers to grow. They share each look at the numbers. While nobody waits, nobody looks. */
 export class GrowthWatch<Key> {
   readonly #read: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, number>>;
   readonly #waiters = new Map<Key, Set<Waiter>>();
   /** The keys whose numbers this process has changed since the last look. */
   readonly #notified = new Set<Key>();
-  readonly #turns = new TurnScheduler(toldPerTurn);
+  readonly #turns = new TurnScheduler(notifiedPerTurn);
   /** Ends the pause before the next look; undefined while there is none. */
   #endPause: (() => void) | undefined;
   #polling = false;
@@ -53,7 +51,7 @@ export class GrowthWatch<Key> {
     return seen.promise;
   }
 
-  /** This process has changed the number of a key. Those who wait for it need not wait for the next look at all numbers. */
+  /** This process has changed the number of a key. It is read at once, without waiting for the next look at all numbers. */
   notify(key: Key): void {
     if (!this.#waiters.has(key)) return;
     this.#notified.add(key);
@@ -89,7 +87,7 @@ export class GrowthWatch<Key> {
           const number = look.value.get(key) ?? 0;
           if (after < number) this.#turns.run(() => seen.resolve(number));
         } else {
-          // Those who wait get the error, and may try again.
+          // The callers get the error, and may try again.
           this.#turns.run(() => seen.reject(look.reason));
         }
       }

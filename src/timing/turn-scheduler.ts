@@ -1,4 +1,4 @@
-/** Divides work among turns of the event loop, so that much work of one kind does not hold up all other work. */
+/** Spreads work over turns of the event loop, so that much work of one kind does not hold up everything else. */
 export class TurnScheduler {
   readonly #maxPortions: number;
   #taken = 0;
@@ -21,6 +21,11 @@ export class TurnScheduler {
   run(work: () => void): void {
     if (this.take()) work();
     else this.wait(work);
+  }
+
+  /** Resolves in a later turn of the event loop, when the caller may do one portion; first come, first served. */
+  next(): Promise<void> {
+    return new Promise((resolve) => this.wait(resolve));
   }
 
   /** Calls `work`, which does one portion, in a later turn of the event loop; first come, first served. */

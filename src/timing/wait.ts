@@ -1,7 +1,7 @@
-// Everything that waits for something which may come late or never uses these functions. A wait that is over, however it
-// ended, leaves no timer and no listener behind.
+// All code that waits for something that may come late or never uses these functions. When a wait ends, in whatever way, it
+// leaves no timer and no listener behind.
 
-/** The longest delay that a timer takes, in milliseconds; a longer one would fire at once. */
+/** The longest delay that a timer accepts, in milliseconds. A longer one would fire at once. */
 const maxTimerMs = 2 ** 31 - 1;
 
 /** A promise that somebody else settles. Only the first outcome counts. */
