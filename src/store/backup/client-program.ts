@@ -81,7 +81,7 @@ export function runClient(
   signal.addEventListener("abort", kill, { once: true });
   if (signal.aborted) kill();
   const done = ending(child, command, signal).finally(() => signal.removeEventListener("abort", kill));
-  // A caller that fails first does not wait for it.
+  // If the caller fails first, nobody waits for this.
   done.catch(() => {});
   // A program that ends early says why; that its input could not be written adds nothing.
   child.stdin?.on("error", () => {});
@@ -139,12 +139,12 @@ function pathOf(index: number): string {
   return `/dev/fd/${firstFile + index}`;
 }
 
-/** @returns the descriptor of a file that has this text, and no name any more */
+/** @returns the descriptor of a file with this text, whose name is already removed */
 function unnamedFile(text: string): number {
   const folder = mkdtempSync(join(tmpdir(), "stoa-client-"));
   try {
     const file = openSync(join(folder, "file"), "wx+", 0o600);
-    // Written by position: on some systems the program reads on where the descriptor stands.
+    // Written by position: on some systems the program reads from the position of the descriptor, which must stay 0.
     writeSync(file, text, 0);
     return file;
   } finally {

@@ -12,7 +12,7 @@ import { type ClientProgram, clientProgram, runClient, type ServerAddress } from
 import { type BackupHeader, findSchemaProblem } from "./format.ts";
 import { flavourOf, readEngine } from "./server.ts";
 
-/** How long a closed connection may still be visible on the server, in milliseconds. */
+/** How long a closed connection may still be listed by the server, in milliseconds. */
 const goneMs = 2_000;
 const pollMs = 100;
 
@@ -132,7 +132,7 @@ function prepare(remains: readonly string[]): string {
     .join("");
 }
 
-/** The ids of removed posts and comments are not given out again. By itself the server goes on after the highest id of the table. */
+/** Reserves the ids of removed posts and comments. Otherwise the server would continue after the highest id of the table. */
 async function keepIdsTaken({ db, signal }: RestoreOptions): Promise<void> {
   const reader = db.longReader(signal);
   const present = await listTables(reader);

@@ -9,8 +9,8 @@ import { type BackupHeader, endText, headerText } from "./format.ts";
 import { flavourOf, readEngine } from "./server.ts";
 
 /**
- * Client addresses are deleted when their limit ends, so a backup does not have them. The rows of search follow from other
- * rows: services make them again. A restored database has not been checked by the last fsck.
+ * Client addresses must be deleted when their limit ends, which a backup could not ensure. Services make the rows of search
+ * again. The last fsck has not checked a restored database.
  */
 const withoutRows = /^(?:address_limits|last_fsck|search_\w+)$/;
 /** A restore creates its row again. */
@@ -186,7 +186,7 @@ function ownTables(present: ReadonlySet<string>, migrations: readonly Migration[
   return names;
 }
 
-/** The schema from the migrations, with its triggers. The restoring account becomes their definer. */
+/** The schema from the migrations, with its triggers. The account that restores it becomes their definer. */
 function schemaText(engine: string, migrations: readonly Migration[]): string {
   const definitions = migrations
     .flatMap(({ statements }) => statements)

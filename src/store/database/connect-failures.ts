@@ -5,9 +5,9 @@ import { findServerError } from "./server-errors.ts";
 export interface ConnectFailure {
   /** A few words that may be published: they name no account and no host. */
   reason: string;
-  /** What the operator can do; undefined where the reason says it. */
+  /** What the operator can do; undefined where the reason says enough. */
   remedy?: string;
-  /** Whether it may end without the operator, as when the server is still starting. */
+  /** Whether it may end by itself, as while the server is starting. */
   passes?: true;
 }
 

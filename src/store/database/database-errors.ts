@@ -13,12 +13,13 @@ const clientFailures =
   /^(HANDSHAKE_|ECONN|EPIPE|ENOENT|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|PROTOCOL_)/;
 
 /**
- * A row has left its table while a transaction waited for it. That transaction holds a lock on the place where the row was,
- * and would block the way back if it waited for the row elsewhere. So it is run again, as after a deadlock.
+ * A row was moved to another table while a transaction waited for it. The transaction now holds a lock on the gap that the
+ * row has left. If it waited for the row in the other table, the row could not be moved back. So the transaction is run
+ * again, as after a deadlock.
  */
 export class RowMoved extends Error {
   override readonly name = "RowMoved";
-  // To others than `Database` it is a deadlock.
+  // Code that does not know this class takes it for a deadlock.
   readonly errno = 1213;
 }
 
@@ -46,7 +47,7 @@ export function isDuplicate(error: unknown, index: string): boolean {
   return errno === 1062 && sqlMessage !== undefined && sqlMessage.includes(index);
 }
 
-/** Whether a statement failed because it gave a column NULL that does not take it. */
+/** Whether a statement failed because it gave NULL to a column that takes none. */
 export function isNullRefused(error: unknown): boolean {
   return (error as DriverError).errno === 1048;
 }

@@ -13,7 +13,7 @@ export interface DatabaseWatchOptions {
   address: DatabaseAddress;
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
   lookMs?: number | undefined;
-  /** Whether writes are already refused because the disk is full. Then the watch tries none: the server might end. */
+  /** Whether writes are already refused because the disk is full. Then the watch writes nothing: that might end the server. */
   refusesWrites?: (() => boolean) | undefined;
   /** Called in each look that has found the database. */
   onLook?(signal: AbortSignal): Promise<void>;
@@ -26,30 +26,22 @@ export interface DatabaseWatchOptions {
 export class DatabaseWatch {
   readonly #options: DatabaseWatchOptions;
   readonly #ticker: Ticker;
-  #connection: string | undefined;
-  #writes: string | undefined;
+  /** Why the last look could not connect, for the operator; undefined when it could. */
+  connectionWarning: string | undefined;
+  /** Why the last look could not write, for the operator; undefined when it could. */
+  writeWarning: string | undefined;
 
   constructor(options: DatabaseWatchOptions) {
     this.#options = options;
     let isStart = true;
     const look = async (signal: AbortSignal) => {
-      // The start has opened connections just now.
+      // The start itself has just opened connections.
       if (!isStart) await this.#look(signal);
       isStart = false;
     };
     this.#ticker = new Ticker(options.lookMs ?? defaultLookMs, look, (err) =>
       options.log.warn({ err }, "the database could not be checked"),
     );
-  }
-
-  /** Why the last look could not connect, for the operator; undefined when it could. */
-  get connectionWarning(): string | undefined {
-    return this.#connection;
-  }
-
-  /** Why the last look could not write, for the operator; undefined when it could. */
-  get writeWarning(): string | undefined {
-    return this.#writes;
   }
 
   stop(): Promise<void> {
@@ -61,15 +53,15 @@ export class DatabaseWatch {
     const db = new Database({ address, connections: 1, timeoutMs });
     const { connection, writes } = await check(db, signal, refusesWrites?.() === true).finally(() => db.close());
     signal.throwIfAborted();
-    this.#connection = this.#changed(
-      this.#connection,
+    this.connectionWarning = this.#changed(
+      this.connectionWarning,
       connection && `The database accepts no new connections: ${connection}. Requests use the open connections.`,
       "the database accepts new connections again",
     );
     // Without a connection nothing is known about writes.
     if (connection !== undefined) return;
-    this.#writes = this.#changed(
-      this.#writes,
+    this.writeWarning = this.#changed(
+      this.writeWarning,
       writes && `The database accepts no writes: ${writes}. Reads still work.`,
       "the database accepts writes again",
     );

@@ -38,8 +38,8 @@ const connectionsPerCostly = 8;
 
 export interface TransactionOptions {
   /**
-   * Whether the work finds out by itself that an earlier attempt has committed, by the claim of its call. If COMMIT gets no
-   * answer, the work then runs again.
+   * Whether the work claims its call, and so finds out whether an earlier attempt has committed. Only then does the work run
+   * again after a COMMIT without an answer.
    */
   isClaimed?: boolean;
 }
@@ -182,7 +182,7 @@ export class Database {
         retries ??= new Retries(signal, endsAt, this.#retries);
         if (await retries.mayRepeat(error, { isCluster: this.isCluster, isClaimed })) continue;
         const reason = toStoaError(error);
-        // Another attempt did not come as far as to settle the doubt.
+        // The attempts after the doubtful COMMIT failed before they could find out whether it took effect.
         throw doubt !== undefined && reason instanceof StoaError && reason.code === "unavailable" ? doubt : reason;
       }
     }

@@ -4,7 +4,7 @@ import { CommitInDoubt, isLost, isMisplaced, isRetryable, RowMoved } from "./dat
 /** The longest wait between two attempts, in milliseconds. Each wait is between 0 and a maximum that grows to this. */
 const maxWaitMs = 200;
 const firstWaitMs = 10;
-/** How often a transaction is tried when it loses conflicts. Nearly always the time of the call is over first. */
+/** How often a transaction is tried when it loses conflicts. Nearly always, the time of the call is over before that. */
 const maxAttempts = 60;
 /** The share of a call's time in which another server is looked for. */
 const searchShare = 0.6;
@@ -67,7 +67,7 @@ export class Retries {
   ): Promise<boolean> {
     const now = performance.now();
     if (now >= this.#endsAt || this.#attempts >= maxAttempts) return false;
-    // Of two such transactions the other one has committed, so this ends. Deadlocks may not.
+    // Without a wait: the transaction that moved the row has committed, so this cannot go on for ever, unlike deadlocks.
     if (error instanceof RowMoved) return true;
     if (isRetryable(error)) {
       await this.#wait();

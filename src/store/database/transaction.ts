@@ -7,7 +7,7 @@ import type { Param, Tx } from "./queryable.ts";
 /**
  * Runs `work` in one transaction on a lent session without autocommit, and commits it. When `work` throws, the transaction is
  * rolled back.
- * @param preparedFirst those of the database
+ * @param preparedFirst the statements of this database that are prepared before a transaction
  * @param onUnusable called when ROLLBACK failed: the connection may still be in a transaction
  * @throws what `work` throws; the signal's reason; errors of the driver; StoaError `unavailable` when the time is over;
  * CommitInDoubt
@@ -28,7 +28,7 @@ export async function runTransaction<T>(
       await commit(session);
       return result;
     } catch (error) {
-      // The pool rolls back what it has taken away.
+      // The pool itself rolls back on a connection that it has taken away.
       if (session.isLost) throw error;
       session.signal = undefined;
       let isRolledBack = true;
@@ -44,7 +44,7 @@ export async function runTransaction<T>(
   }
 }
 
-/** Fewer than a connection keeps: the statements of reads need room as well. */
+/** Fewer statements than a connection keeps, because those of reads need room as well. */
 const maxPreparedFirst = 150;
 
 /**
@@ -68,10 +68,10 @@ export class PreparedFirst {
   }
 }
 
-/** A transaction has come to a statement that must be prepared before. It runs again when that is done. */
+/** A transaction has come to a statement that must be prepared before the transaction. It runs again when that is done. */
 class NotPrepared extends Error {
   override readonly name = "NotPrepared";
-  // To others it is a deadlock.
+  // Code that does not know this class takes it for a deadlock.
   readonly errno = 1213;
   readonly sql: string;
 

@@ -8,8 +8,8 @@ import { triggerStatements } from "./migration-files.ts";
 const migratingTimeoutMs = 3_000;
 
 /*
- * Triggers refuse to change or delete receipts and acts of moderation. A dump restores them only if it contains them and if the account may create
- * them. Without them everything works, and nothing else shows that these rows are no longer protected.
+ * Triggers refuse to change or delete receipts and acts of moderation. A dump restores them only if it contains them and the
+ * account may create them. Without them everything works, and nothing else shows that these rows are no longer protected.
  */
 
 /**
@@ -26,7 +26,7 @@ export async function missingTriggers(db: Queryable): Promise<string[] | undefin
 }
 
 /**
- * The same, as an account that may see triggers if the account of `db` may not. Somebody may restore the database while the
+ * The same; if the account of `db` may not see triggers, by the account of migrations. The database may be restored while the
  * service runs.
  */
 export async function missingTriggersAs(

@@ -61,7 +61,7 @@ export async function withLease<Result>(
   return holdLease(db, signal, log, work);
 }
 
-/** Why a statement failed and, where that is not plain, what to do about it. */
+/** Why a statement failed and, if that is not obvious, what to do about it. */
 export function explainDdlError(error: Error & { errno?: number }): string {
   // A MySQL server that keeps a binary log asks for SUPER to create a trigger.
   if (error.errno === 1419) {
@@ -141,7 +141,7 @@ async function applyOne(
     } catch (error) {
       target.signal.throwIfAborted();
       if (number === begun && hasTakenEffect(error)) continue;
-      // Another replica may have run the statement in the moment before.
+      // If another replica has the lease now, it may have run the statement first, which then failed here.
       await renewed();
       throw new Error(
         `Migration ${name} failed at statement ${number} of ${statements.length}: ${explainDdlError(error as Error)}` +

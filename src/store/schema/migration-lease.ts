@@ -4,8 +4,8 @@ import type { Database } from "../database/database.ts";
 
 /*
  * One replica at a time migrates: it holds the row of schema_lease, and renews it while it works. When it dies, its lease
- * expires, and another replica takes over. The holder may lose its lease although it lives: Galera stops all writes, also
- * renewals, while it changes a table. So it renews the lease itself before each statement, and stops if it has lost it.
+ * expires, and another replica takes over. A holder that lives can lose its lease too: Galera stops all writes, also
+ * renewals, while it changes a table. So the holder renews the lease before each statement, and stops if it has lost it.
  */
 
 const leaseSeconds = 15;

@@ -79,7 +79,7 @@ export function incompleteReason(parts: readonly string[]): string {
   return `The database lacks ${named}${more}, or its account may not read this. ${restoreAdvice}`;
 }
 
-/** Whether every migration is finished. The tables themselves are not looked at. */
+/** Whether every migration is finished, by the records. The tables themselves are not checked. */
 export async function isMigrated(db: Queryable, migrations: readonly Migration[]): Promise<boolean> {
   return (await hasRecords(db)) && areFinished(migrations, await readRecords(db));
 }

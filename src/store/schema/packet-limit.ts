@@ -1,6 +1,6 @@
 import type { Queryable } from "../database/queryable.ts";
 
-/** The largest statements and rows hold stored responses: some 300 KiB. */
+/** The largest statements and rows hold stored responses of some 300 KiB. */
 const minBytes = 1024 * 1024;
 
 /**

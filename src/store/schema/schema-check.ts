@@ -67,7 +67,7 @@ export async function whyIncomplete(db: Queryable): Promise<string | undefined> 
   return missing.length === 0 ? undefined : incompleteReason(missing);
 }
 
-/** A migration creates it again. */
+/** Tables that the next migration creates again. */
 const onlyForMigrations = new Set(["schema_lease"]);
 
 /** The name of the column that a line describes. */
@@ -85,7 +85,7 @@ async function missingParts(db: Queryable): Promise<Missing[]> {
   const recorded = await recordedSchema();
   const actual = parse(await describeSchema(db));
   const generated = await generatedColumns();
-  // In a table that was copied row by row, they may be plain columns that nothing keeps up to date.
+  // In a table that was copied row by row, generated columns may have become plain columns that nothing updates.
   const definitionOf = (table: string, line: string) =>
     line.endsWith(" generated") ? generated.get(`${table}.${nameOf(line)}`) : undefined;
   return [...recorded].flatMap(([table, lines]) => {
@@ -109,7 +109,7 @@ async function triggersToMake(db: Queryable, note: (line: string) => void): Prom
   });
 }
 
-/** Tells which triggers there are although none is wanted. */
+/** Names the triggers that exist although none is wanted. */
 async function noteTriggers(db: Queryable, note: (line: string) => void): Promise<Missing[]> {
   const names = [...(await triggerStatements()).keys()];
   const lacking = (await missingTriggers(db)) ?? names;

@@ -15,7 +15,7 @@ interface Right {
  */
 export async function checkServingGrants(db: Database, signal: AbortSignal): Promise<void> {
   const reader = db.longReader(signal);
-  // An account that may do everything is not looked at in detail.
+  // An account that may do everything needs no further look.
   const grants = await reader.rows<Record<string, string>>("SHOW GRANTS");
   if (grants.some((row) => /^GRANT ALL PRIVILEGES ON \*\.\* /.test(Object.values(row)[0] ?? ""))) return;
   const columns = await reader.rows<{ t: string; c: string }>(

@@ -18,7 +18,7 @@ export interface Waiting {
 /** Finds the calls that have given up or have no time left. */
 export class DeadlineWatch {
   readonly #looks: ((now: number) => void)[] = [];
-  // The calls themselves keep the process alive.
+  // Not needed to keep the process alive: the calls do that.
   readonly #timer = setInterval(() => this.#look(), tickMs).unref();
 
   /** Watches what is in `calls`. @param onOver is called for each call that is over, once it has been removed */

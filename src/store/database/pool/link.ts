@@ -10,11 +10,11 @@ const maxPrepared = 200;
 export class Link {
   readonly connection: Connection | PoolConnection;
   readonly #socket: Socket;
-  /** Whoever uses it; undefined while it is free. Loses it when the connection is closed. */
+  /** The session that uses it; undefined while it is free. When the connection is closed, the session is told. */
   user: { lose(reason: unknown): void } | undefined;
   /** What the server said of itself when the connection was made. */
   node: NodeState = { server: "", engine: "single" };
-  /** The statements that the server has prepared, as far as `keep` was told. */
+  /** The statements that the server has prepared, as reported to `keep`. */
   readonly prepared = new Set<string>();
   /** Whether its server has said that it is the wrong one; see `isMisplaced` of errors. */
   isMisplaced = false;
@@ -28,7 +28,7 @@ export class Link {
     const onGone = () => {
       if (!this.isClosed) this.destroy(connectionLost("The server closed the connection."));
     };
-    // The statement that runs has got the driver's error before this.
+    // The running statement has already got the driver's error.
     connection.on("error", onGone);
     socket.once("close", onGone);
   }
@@ -44,7 +44,10 @@ export class Link {
     this.#socket.once("close", action);
   }
 
-  /** The server has prepared a statement. The driver forgets one for each that is too many, and prepares it again unnoticed. */
+  /**
+   * Remembers that the server has prepared a statement. Beyond its maximum, the driver drops old statements without a notice.
+   * A connection that has reached the maximum is therefore given up.
+   */
   keep(sql: string): void {
     this.prepared.add(sql);
     if (this.prepared.size >= maxPrepared) this.isRetired = true;

@@ -139,7 +139,7 @@ export class Pool {
         else if (socket !== undefined) resolve(this.#setUp(connection, socket, signal, endsAt));
         else if (link !== undefined && !link.isClosed) resolve(this.#begin(link, signal, endsAt));
         else {
-          // It has been closed in this moment.
+          // It has just been closed.
           connection.destroy();
           resolve(this.#take(signal, endsAt));
         }
@@ -206,7 +206,7 @@ export class Pool {
     this.#giveBack(link);
   }
 
-  /** Gives a connection back, or the place of one. The call that has waited longest takes the place: no newcomer overtakes it. */
+  /** Gives back a connection, or the place of one. The call that has waited longest gets it, before any newcomer. */
   #giveBack(link?: Link): void {
     link?.release();
     for (const next of this.#waiting) {

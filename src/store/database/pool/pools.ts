@@ -29,7 +29,7 @@ export class Pools implements PoolHost {
   readonly #pools: readonly Pool[];
   readonly #killer: StatementKiller;
   readonly #links = new Set<Link>();
-  /** Whether the server belongs to a cluster, as the newest connection says: the address may come to lead to another one. */
+  /** Whether the server belongs to a cluster, by the newest connection: later, the address may lead to another server. */
   isCluster = false;
   /** When connections were last given up because of their server, by `performance.now()`. */
   #leftAt = Number.NEGATIVE_INFINITY;

@@ -83,8 +83,8 @@ export class Session {
 
   /**
    * Whether a transaction can be lost if this statement is prepared in it. When Galera aborts a transaction between two
-   * statements, the next one fails. If the server is preparing a statement then, nobody gets that error (MariaDB 10.11), and
-   * the COMMIT succeeds: of nothing.
+   * statements, the next one fails. If that is the preparation of a statement, MariaDB 10.11 drops the error: COMMIT then
+   * succeeds, although nothing is stored.
    */
   mustPrepareBefore(sql: string): boolean {
     return this.link.node.engine === "galera" && !this.link.prepared.has(sql);

@@ -48,7 +48,7 @@ export class StatementKiller {
         target.resolve();
       }
     } catch (error) {
-      // If the server has answered, it has taken no KILL.
+      // If the server answered with an error, it is alive. Then nothing is killed, and its own timeout ends the statements.
       for (const { resolve, reject } of this.#pending.splice(0)) isLost(error) ? reject(error) : resolve();
     }
     link.end(answerMs);
@@ -63,7 +63,7 @@ function isThere(target: Link, own: Link): boolean {
 
 async function kill(session: Session, { connection }: Link): Promise<void> {
   await session.command(`KILL QUERY ${connection.threadId}`, answerMs).catch((error) => {
-    // Otherwise the connection has ended meanwhile.
+    // Any other error says that the connection has already ended.
     if (isLost(error)) throw error;
   });
 }
