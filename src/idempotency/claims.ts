@@ -33,7 +33,7 @@ export interface Claim {
 
 /** What a repeat of a call finds. */
 export interface Performed {
-  /** The stored response; null if it is erased because it held the text of this post or comment, which is removed. */
+  /** The stored response; null if it was erased with the text of the post or comment that `item` names. */
   reply: Buffer | null;
   item: "post" | "comment" | null;
   item_id: number | null;
@@ -45,7 +45,7 @@ export interface Performed {
 const field = "Idempotency-Key";
 
 /**
- * The id of an owner's key. `owner` is the kind of owner and its id, or `anybody` where a repeat is known only by its key.
+ * The id of an owner's key. `owner` is the kind of owner and its id, or `anybody` if only the key identifies a repeat.
  * The prefix keeps the id apart from what encrypted-response.ts derives from the same key.
  */
 export function claimId(owner: string, key: string): Buffer {
@@ -60,7 +60,7 @@ export function agentClaimId(agentId: number, key: string): Buffer {
 /**
  * Claims a key for the call that runs in `unit`. A concurrent call with the same key waits here until that call ends.
  * @param attempt a random name of this attempt
- * @returns the response of an earlier call with this key; undefined where there is none, and then `storeResponse` must follow
+ * @returns the response of an earlier call with this key; undefined if there is none: then `storeResponse` must follow
  * @throws StoaError `bad_input` when the key was used for another call, or the response is erased; StoredDamage when
  * the stored row is damaged; RowMoved when the row has gone meanwhile
  */
@@ -81,12 +81,12 @@ export async function claimKey(unit: Unit, claim: Claim, attempt: Buffer): Promi
 }
 
 /**
- * Claims a call without an idempotency key under a random id, so that at most one of its attempts commits. No response is
- * stored: it is still in memory.
+ * Claims a call without an idempotency key under a random id, so that at most one of its attempts commits. The response need
+ * not be stored, because all attempts are in this process.
  * @returns the name of the attempt that has committed, if one has
  */
 export async function claimCall({ tx, now }: Unit, id: Buffer, attempt: Buffer): Promise<Buffer | undefined> {
-  // Rows live as long as keys. This one is entered as old as it must be to be deleted earlier.
+  // Rows are deleted at the age at which keys expire. This row is dated back, so that it is deleted earlier.
   const dueAt = now + keylessMs;
   const row = { id, fingerprint: Buffer.alloc(32), sealed: true, createdAt: dueAt - keyLifetimeMs, dueAt, attempt };
   if (await insertReply(tx, row)) return undefined;
@@ -95,13 +95,13 @@ export async function claimCall({ tx, now }: Unit, id: Buffer, attempt: Buffer):
   return known.attempt ?? undefined;
 }
 
-/** Takes the claim of a call back that has changed nothing, so that nothing is stored for it. */
+/** Withdraws the claim of a call that has changed nothing, so that nothing is stored for it. */
 export async function takeBackCall({ tx }: Unit, id: Buffer): Promise<void> {
   await deleteReply(tx, id);
 }
 
 /**
- * Finds the response of an earlier call with the key, and does not claim the key. For when nothing may be written.
+ * Finds the response of an earlier call with the key without claiming the key, while nothing may be written.
  * @returns undefined where there was no call with the key
  * @throws as `claimKey`
  */
@@ -150,14 +150,14 @@ function readReply(known: StoredResponse, claim: Claim, expiryNow: number): Buff
   if (reply.length < minEncryptedLength) throw damagedResponse();
   if (created_at + encryptedResponseMs <= expiryNow) return undefined;
   const opened = decryptResponse(claim.secret, associated(claim), reply);
-  // The row's id proves that the idempotency key is right. The API key may be another one than that of the call.
+  // The row's id proves that the idempotency key is right. But the API key may not be the one that made the call.
   if (opened === undefined && claim.secret.apiKey === undefined) throw damagedResponse();
   return opened;
 }
 
 /**
  * Stores the response of a call that has claimed its key, in the transaction of that call.
- * @param isOutline whether it is without the text of the post or comment that it shows
+ * @param isOutline whether it lacks the text of the post or comment that it shows
  * @param about the post or comment whose text it holds
  */
 export async function storeResponse(
@@ -181,7 +181,7 @@ function associated({ id, fingerprint }: Claim): Buffer {
 
 /**
  * Erases the response that holds an agent's API key, once the key is used. If the database cannot write at the moment, the
- * key is still good. Its next use erases the response, or else the end of the hour does.
+ * key still works, and the response is erased by the next use of the key or after an hour.
  * @param ofRead whether the key is used for a read
  */
 export async function eraseKeyResponse(

@@ -26,9 +26,9 @@ function hasMembers(desc: DescMessage): boolean {
   return answer;
 }
 
-/** Looks for a map in a message and in all that it holds. @param visited the messages that were looked at before */
+/** Looks for a map in a message and in everything that it holds. @param visited the messages already looked at */
 function findsMap(desc: DescMessage, visited: Set<DescMessage>): boolean {
-  // A message may hold itself, also through another one.
+  // A message may contain its own type, directly or through other types.
   if (visited.has(desc)) return false;
   visited.add(desc);
   return desc.fields.some(

@@ -4,10 +4,9 @@ import type { Queryable } from "../board/board.ts";
 import type { ReplyItem } from "../store/tables/idempotency-replies.ts";
 
 /*
- * A reply that shows a post or comment is stored without its text and its author, so it is small, and nothing must be done
- * about it when the post or comment is removed. A repeat sends the same text again, or else it would be another call. What it
- * does not send is read from the row. For an hour after the upgrade from a version that cannot read this, replies are stored
- * whole.
+ * A reply that shows a post or comment is stored without the text and the author. So it is small, and the removal of the post
+ * or comment need not touch it. A repeat sends the same text again, or it would be a different call; the rest is read from the
+ * row. For an hour after the upgrade from a version that cannot read this, replies are stored whole.
  */
 
 /** Reads posts and comments as everybody sees them now. */

@@ -31,7 +31,7 @@ export type Work<Open extends Unit, Reply> = (unit: Open, replyId: Buffer | null
 
 /**
  * Runs something in one transaction.
- * @param isClaimed whether the work finds out by a claim that it has happened; see `TransactionOptions`
+ * @param isClaimed see `TransactionOptions`
  */
 type Transaction<Open extends Unit> = <Result>(
   work: (unit: Open) => Promise<Result>,
@@ -86,14 +86,14 @@ export class Writes {
   ): Promise<Reply> {
     const { context, request } = write;
     const claim = readClaim(context, request);
-    // A response is given to anybody who shows the key of an anonymous call, so a key is a guess at a secret.
+    // Anybody who sends the key of an anonymous call gets its response. So sending a key is a guess at a secret.
     if (claim !== undefined && isAnonymous(context)) callOf(context.values).origin.limits.enforceCredentials();
     try {
       if (claim === undefined) return await this.#runWithoutKey(transaction, write);
       const { refusal } = this.#board;
       if (refusal !== undefined) return await this.#replayOnly(write, claim, refusal);
       const attempts = new Attempts<Reply>();
-      // The transaction may run again after a deadlock, so its findings leave it as its result alone.
+      // The transaction may run again after a deadlock, so it returns what it found instead of setting anything outside.
       const { reply, replayed } = await transaction((unit) => this.#performOnce(unit, write, claim, attempts), true);
       if (replayed) markReplayed(context);
       return reply;
@@ -105,9 +105,9 @@ export class Writes {
   }
 
   /**
-   * Runs a call that has no idempotency key. In a cluster a server may end while it commits. So the call then claims a random
-   * key of its own, which tells on another server whether the call has happened. On a single server that would cost more than
-   * it gives.
+   * Runs a call that has no idempotency key. A server of a cluster may end during COMMIT. On a cluster, the call therefore
+   * claims a random key of its own, by which another server can tell whether the call took effect. On a single server this
+   * would cost more than it is worth.
    */
   async #runWithoutKey<Open extends Unit, Reply extends Message>(
     transaction: Transaction<Open>,
@@ -131,8 +131,8 @@ export class Writes {
   }
 
   /**
-   * Performs a call under an idempotency key the first time, and replays it after that. If an attempt of this call finds that
-   * one before it has committed, this call is still the first.
+   * Performs a call under an idempotency key the first time, and replays it after that. If an attempt finds that an earlier
+   * attempt of the same call has committed, the call counts as performed, not as replayed.
    */
   async #performOnce<Open extends Unit, Reply extends Message>(
     unit: Open,

@@ -39,7 +39,7 @@ export function excerpt(body: string, length = 220): string {
   return source.length < body.length && text.length < length ? `${text}…` : truncate(text, length);
 }
 
-/** The text that a reader would see. Exported for the comparison with what is excerpted without a parser. */
+/** The text that a reader would see. Exported for the test that compares it with excerpts that are made without the parser. */
 export function visibleText(source: string): string {
   const parts: string[] = [];
   for (const token of parseMarkdown(source)) {

@@ -8,9 +8,9 @@ const maxMentions = 10;
  * without spaces have no such words.
  */
 const mention = /(?<![\p{Script=Latin}\p{Nd}_])@([A-Za-z0-9][A-Za-z0-9_-]{2,31})(?![A-Za-z0-9_-]|@[A-Za-z0-9])/gu;
-/** What is an address although no parser makes it a link: from its `://`, or from the end of its host. */
+/** Addresses that the parser does not make links: from the `://`, or from the end of the host. */
 const addresses = /(?::\/\/|[\p{L}\p{N}]\.[a-z]{2,63}[/:?#])\S*/giu;
-/** What stands in a text for what is not read: code, links, and an `@` that is escaped. */
+/** Replaces what is not read for mentions: code, links, and an `@` that is escaped. */
 const leftOut = "\n";
 
 /**
@@ -21,7 +21,7 @@ const leftOut = "\n";
 export function findMentions(body: string, title = ""): string[] {
   const names = new Set<string>();
   collect(title, names);
-  // The parser takes longer than this look, and most bodies mention nobody.
+  // Parsing takes longer than this search, and most bodies mention nobody.
   if (body.search(mention) !== -1) {
     if (parseCost(body) > maxBodyCost) collect(body, names);
     else

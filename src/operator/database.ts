@@ -1,6 +1,6 @@
-// Finds the database of the service for a command. STOA_DATABASE_URL is its address, if it is set. The private database
-// is reached on the socket of its server while the service runs. Otherwise the command starts the server and stops it
-// at its end.
+// Finds the database of the service for a command. If STOA_DATABASE_URL is set, that is its address. Otherwise it is the
+// private database: while the service runs, the command uses the socket of the running server; if the service does not run,
+// the command starts the server and stops it at the end.
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type DatabaseConfig, describeDatabase } from "../config/config.ts";
@@ -39,7 +39,7 @@ export type OpenMode = "beside" | "alone";
 
 export interface PoolOptions {
   mode?: OpenMode;
-  /** Whether the command writes. It is then refused when the disk is so full that a service would refuse writes. */
+  /** Whether the command writes. If so, it is refused when the disk is so full that a service would refuse writes. */
   writes: boolean;
   connections: number;
   /** How long one statement may take, in milliseconds; without a limit by default. */

@@ -18,9 +18,10 @@ const connections = 4;
 const help = `Usage: npm run stoa -- fsck [--repair] [--json]
 
 Checks that the whole database is consistent: every counter against the rows that it counts, rows whose parent is
-missing, the items of inboxes and the rows of search against the texts, every stored response, every receipt, the head, the calendar, the index tables of the ledger and its alarm
-against the receipts, the record of moderation against the daily receipts, the schema and its triggers. A check that is
-impossible because the schema lacks something is a finding. Services may run meanwhile.
+missing, the items of inboxes and the rows of search against the texts, every stored response, every receipt, the head,
+the calendar, the index tables of the ledger and its alarm against the receipts, the record of moderation against the
+daily receipts, the schema and its triggers. A check that is impossible because the schema lacks something is a finding.
+Services may run meanwhile.
 
 Options:
   --repair  correct what follows from other rows: counters, computed columns, items of inboxes, rows of search, the

@@ -4,7 +4,7 @@ import { databaseIn } from "../private-database/data-folder.ts";
 import { FreeSpace } from "../private-database/free-space.ts";
 
 /**
- * Runs a command that writes. Meanwhile it watches the disk of a private database, like the service does.
+ * Runs a command that writes. Meanwhile it watches the disk of a private database, as the service does.
  * @param work gets a function that returns why nothing may be written now; it must be called before each write
  * @throws StoaError `unavailable` when there is too little space at the start; the errors of `work`
  */

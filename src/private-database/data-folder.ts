@@ -13,8 +13,8 @@ const ours =
   /^(?:mysql|mysql\.new-\w{6}|mysql\.(?:json(?:\.new)?|pid|lock|log(?:\.1)?)|lock(?:\.[\w.-]+)?|setup\.lock|heads)$/;
 
 /**
- * Creates the folder if it is missing. It is the first to look at the folder, and does not block the process if the file
- * system does not answer.
+ * Creates the folder if it is missing. Nothing else touches the folder before this, which does not block the process if the
+ * file system does not answer.
  * @returns its real path
  * @throws Error with one line that names the setting
  */

@@ -1,5 +1,5 @@
-// The free space on the disk of the private database. InnoDB ends its own process when it cannot write, and a start needs
-// space as well. So writes are refused while some space is still left.
+// The free space on the disk of the private database. InnoDB ends its own process when it cannot write, and needs space to
+// start again. So writes are refused while some space is still left.
 import { statfs } from "node:fs/promises";
 
 export interface Space {
@@ -22,7 +22,7 @@ const MIB = 1024 * 1024;
 const lookMs = { min: 50, max: 1_000 };
 /** The fastest that a disk may fill, in bytes per millisecond (4 GiB/s). The next look comes before it reaches the minimum. */
 const maxFillRate = 4 * MIB;
-/** Writes are allowed again at this multiple of the minimum, so that they do not alternate at its edge. */
+/** Writes are allowed again at this multiple of the minimum, so that they are not switched off and on all the time. */
 const resumeFactor = 1.1;
 
 /**

@@ -4,7 +4,7 @@ import { readFileSync, statSync } from "node:fs";
 export interface Account {
   readonly uid: number;
   readonly gid: number;
-  /** For messages. */
+  /** For messages to the operator. */
   readonly name: string;
 }
 

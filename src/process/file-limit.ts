@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 
 /** The number of open files besides connections: log, listeners, epoll, and some in reserve. */
-const OTHER_FILES = 64;
+const otherFiles = 64;
 
 /**
  * A warning if the process may open fewer files than its settings need. It then still refuses or closes connections, but
@@ -14,7 +14,7 @@ export function warnOfFileLimit(
   maxFiles: number | undefined,
   { connections, databaseConnections }: { connections: number; databaseConnections: number },
 ): string | undefined {
-  const needed = connections + databaseConnections + OTHER_FILES;
+  const needed = connections + databaseConnections + otherFiles;
   if (maxFiles === undefined || maxFiles >= needed) return undefined;
   return (
     `the process may open ${maxFiles} files, and its settings need ${needed}: raise the limit (LimitNOFILE, ulimit -n), ` +

@@ -2,8 +2,8 @@ import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * Creates a folder and the missing folders above it. The `recursive` of Node.js never ends where a file system answers ENOENT
- * although the folder above exists, as /proc does.
+ * Creates a folder and the missing folders above it. Node's own `recursive` loops for ever on a file system that answers ENOENT
+ * although the parent folder exists, as /proc does.
  * @param mode the permissions of each folder that is created
  * @returns whether the folder was created; false if it was there
  * @throws Error of the file system. Its code is ENOTDIR or EEXIST if something else is in the way

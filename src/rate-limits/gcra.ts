@@ -21,7 +21,7 @@ export interface Decision {
   readonly wait: number;
 }
 
-/** The theoretical arrival time after one more call. store/limits.ts does the same in SQL. */
+/** The theoretical arrival time after one more call. src/store/tables/limits.ts does the same in SQL. */
 export function advance({ interval }: Rate, arrival: number, now: number): number {
   return Math.max(arrival, now) + interval;
 }
@@ -36,9 +36,9 @@ export function decide({ burst, interval }: Rate, advanced: number, now: number)
 }
 
 /**
- * Corrects a theoretical arrival time after the clock was set back. That has happened if `arrival` is more than `tolerance`
- * microseconds later than calls can make it. All calls then count as spent, and the next one waits for one interval.
- * Otherwise `arrival` is returned.
+ * Corrects a theoretical arrival time after the clock was set back: then `arrival` is later, by more than `tolerance`
+ * microseconds, than calls could have made it. All calls count as spent, and the next one waits for one interval. Otherwise
+ * `arrival` is returned.
  */
 export function afterClock({ burst, interval }: Rate, arrival: number, now: number, tolerance = 0): number {
   const furthest = now + burst * interval;

@@ -21,12 +21,12 @@ export interface LocalLimits {
   readonly credentials: LocalLimit;
 }
 
-/** The RateLimit header fields of a response, by their names; none where nothing is limited. */
+/** The RateLimit header fields of a response, by their names; none if nothing is limited. */
 export type LimitFields = Readonly<Record<string, string>>;
 
 /**
- * What one request has spent from the rate limits, and what they have decided, while they are on. It renders the decisions
- * into the header fields of the response.
+ * What one request has spent from the rate limits, and what they have decided. It makes the header fields of the response
+ * from the decisions.
  */
 export class LimitedRequest {
   /** The limit that has refused the request. */
@@ -34,7 +34,7 @@ export class LimitedRequest {
   readonly #limits: LocalLimits;
   /** The client's address, as it is counted. */
   readonly #address: string;
-  /** How the address stood with the limit of faulty requests when this request began. */
+  /** What the limit of refused requests said of the address when this request began. */
   readonly #refusals: Decision;
   readonly #decisions = new Map<Policy, Decision>();
   /** The limit of the operation itself. */
@@ -71,7 +71,7 @@ export class LimitedRequest {
 
   /**
    * Spends a read of the client's address.
-   * @throws StoaError `rate_limited`, also where the address has sent too many faulty requests
+   * @throws StoaError `rate_limited`, also if too many requests of the address were refused
    */
   spendRead(): void {
     this.enforceRefusals();
@@ -79,8 +79,8 @@ export class LimitedRequest {
   }
 
   /**
-   * Spends one more call, of a request that goes on, from the limit that it has spent from. A tenth of that limit is left to
-   * other requests.
+   * Spends one more call of a stream, from the limit that its request was spent from. A tenth of that limit is left to other
+   * requests.
    * @returns the time to wait before the next try, in milliseconds; 0 once the call is spent
    */
   spendMore(): number {
@@ -90,7 +90,7 @@ export class LimitedRequest {
     return allowed ? 0 : Math.max(1, Math.ceil(wait / 1000));
   }
 
-  /** Gathers what a limit decides. @throws StoaError `rate_limited` where it refuses the request */
+  /** Records what a limit has decided. @throws StoaError `rate_limited` if it refuses the request */
   enforce(verdict: Verdict): void {
     const { policy, decision } = verdict;
     // Of the two limits of a new agent, the one that decided is reported.
@@ -99,14 +99,14 @@ export class LimitedRequest {
     if (!decision.allowed) throw this.#refuse(verdict);
   }
 
-  /** Refuses the request where the client's address has sent too many faulty requests. @throws StoaError `rate_limited` */
+  /** Refuses the request if too many requests of the client's address were refused. @throws StoaError `rate_limited` */
   enforceRefusals(): void {
     if (!this.#refusals.allowed) this.enforce({ policy: this.#limits.refusals.policy, decision: this.#refusals });
   }
 
   /**
    * To be called before a secret that the client sends is looked up.
-   * @throws StoaError `rate_limited` where its address has sent too many wrong ones
+   * @throws StoaError `rate_limited` if its address has sent too many wrong ones
    */
   enforceCredentials(): void {
     const { credentials } = this.#limits;
@@ -119,7 +119,7 @@ export class LimitedRequest {
     return !this.#limits.credentials.check(this.#address).allowed;
   }
 
-  /** Gathers how many wrong secrets the client's address may still send. */
+  /** Records how many wrong secrets the client's address may still send. */
   noteCredentials(): void {
     const { credentials } = this.#limits;
     this.#decisions.set(credentials.policy, credentials.check(this.#address));
@@ -127,7 +127,7 @@ export class LimitedRequest {
 
   /**
    * To be called when a secret is not known: it counts against the client's address, once for each request.
-   * @returns the refusal where the address has sent too many wrong ones
+   * @returns the refusal if the address has sent too many wrong ones
    */
   spendCredential(): StoaError | undefined {
     if (this.#hasSpentCredential) return undefined;
@@ -138,7 +138,7 @@ export class LimitedRequest {
     return decision.allowed ? undefined : this.#refuse({ policy: credentials.policy, decision });
   }
 
-  /** What the response says of the limits. That of the operation itself comes first, then the others, the latest first. */
+  /** The header fields of the response: first the limit of the operation itself, then the others, the latest first. */
   fields(): LimitFields {
     const { refusals } = this.#limits;
     if (this.#decisions.size === 0) this.#decisions.set(refusals.policy, refusals.check(this.#address));

@@ -6,8 +6,8 @@ import type { Policy } from "./policy.ts";
 const maxCallers = 50_000;
 
 /**
- * A policy applied in this process, with bounded memory. The callers that were quiet longest are forgotten first; a
- * forgotten caller has the whole burst again.
+ * A policy that is applied in this process, with bounded memory. The callers that were quiet for longest are forgotten first,
+ * and have the whole burst again.
  */
 export class LocalLimit {
   readonly policy: Policy;

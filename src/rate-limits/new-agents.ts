@@ -63,7 +63,7 @@ function smallerQuota(one: Quota, other: Quota): Quota {
   return { calls, windowSeconds: Math.max(...windows) };
 }
 
-/** When an agent stops being new, in milliseconds since 1970; undefined where it is new no longer. */
+/** When an agent stops being new, in milliseconds since 1970; undefined if it is not new any more. */
 export function newUntil(createdAt: number, now: number): number | undefined {
   const until = createdAt + newAgentMs;
   return now < until ? until : undefined;

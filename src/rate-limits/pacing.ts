@@ -16,7 +16,7 @@ export class ItemTurns {
 }
 
 /**
- * Spends one more call of a stream. Where hardly any are left, it waits until one is available again.
+ * Spends one more call of a stream. If hardly any are left, it waits until one is available again.
  * @throws the signal's reason when it aborts
  */
 export async function pace(limits: RequestLimits, signal: AbortSignal): Promise<void> {

@@ -5,8 +5,8 @@ import type { Policies } from "./policy.ts";
 import { type RateLimiter, unlimited } from "./request-limits.ts";
 
 /**
- * @param policies undefined where nothing is limited
- * @param now gives the time in milliseconds since 1970 (UTC), from a clock that nobody sets
+ * @param policies undefined if nothing is limited
+ * @param now gives the time in milliseconds since 1970 (UTC), from a clock that never jumps
  * @param newAgents the smaller limits of new agents, and the clock by which agents are new
  */
 export function createRateLimiter(

@@ -2,7 +2,7 @@ import type { LimitedRequest, LimitFields } from "./limited-request.ts";
 
 export type { LimitFields } from "./limited-request.ts";
 
-/** The rate limits as one request sees them. Where rate limits are off, `unlimitedRequest` allows everything. */
+/** The rate limits as one request sees them. If rate limits are off, this is `unlimitedRequest`. */
 export type RequestLimits = Pick<LimitedRequest, keyof LimitedRequest>;
 
 const noFields: LimitFields = Object.freeze({});
@@ -24,11 +24,11 @@ export const unlimitedRequest: RequestLimits = Object.freeze({
   fields: () => noFields,
 });
 
-/** The rate limits of a process. (Writes are limited besides, in their transaction.) */
+/** The rate limits of a process. Writes have limits in the database as well, which are charged in their transaction. */
 export interface RateLimiter {
   /** Begins a request of a client address. */
   begin(address: string): RequestLimits;
-  /** Counts a faulty request against a client address. */
+  /** Counts a refused request against a client address. */
   spendRefusal(address: string): void;
 }
 

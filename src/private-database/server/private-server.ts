@@ -99,7 +99,7 @@ async function start(dataDir: string, options: PrivateServerOptions): Promise<Pr
     return { socketPath: socketIn(socketFolder), user: "root", folder, stop };
   } catch (error) {
     cleanUp();
-    // Its server may run where it cannot be seen from here.
+    // The recorded server may still run, invisible from here. The record is kept for the next start.
     if (stale !== undefined) recordServer(dataDir, stale);
     throw error;
   }

@@ -8,7 +8,6 @@ const aria = /Can't lock aria control file/;
 const innodb = /Unable to lock \S*ibdata1/;
 
 export interface ServerLog {
-  readonly path: string;
   /** For `stdio` of a child process; close it after the spawn. */
   readonly fd: number;
   /** The last lines written since it was opened, for an error message. */
@@ -18,7 +17,7 @@ export interface ServerLog {
   close(): void;
 }
 
-/** Opens the log for appending; one that has grown large is set aside as `….1` first. */
+/** Opens the log for appending. A log that has grown large is renamed to `….1` first. */
 export function openServerLog(path: string): ServerLog {
   if (existsSync(path) && statSync(path).size > keepBytes) renameSync(path, `${path}.1`);
   const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
@@ -33,7 +32,7 @@ export function openServerLog(path: string): ServerLog {
     const last = lines().slice(-3);
     return aria.test(last.at(-1) ?? "") || (last.length === 3 && last.every((line) => innodb.test(line)));
   };
-  return { path, fd, lastLines: () => describe(path, lines()), saysLocked, close: () => closeSync(fd) };
+  return { fd, lastLines: () => describe(path, lines()), saysLocked, close: () => closeSync(fd) };
 }
 
 function describe(path: string, lines: string[]): string {

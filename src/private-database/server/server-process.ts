@@ -32,7 +32,7 @@ const startTimeoutMs = 10 * 60_000;
 /** When the start is aborted: how long the server may still take to come up, and then to end, in milliseconds. */
 const abortedStartTimeoutMs = 4_000;
 const abortedStopTimeoutMs = 2_500;
-/** How long a server waits for its data if another one has locked them, in milliseconds. By itself it waits half a minute and more. */
+/** How long a server may wait for data that another one has locked, in milliseconds. By itself it waits half a minute or more. */
 const lockedTimeoutMs = 3_000;
 const unseenServer = "a database server that cannot be seen from here, such as one in another container";
 const answerMs = 5_000;
