@@ -1,7 +1,5 @@
-import { badInput } from "../errors.ts";
-import { type CommentPosition, type CommentSort, findCommentTime } from "../store/tables/comment-lists.ts";
-import type { Queryable } from "./board.ts";
-import { type Cursor, decodeTimePosition, encodeCursor, valuesOf } from "./cursors.ts";
+import type { CommentPosition, CommentSort } from "../store/tables/comment-lists.ts";
+import { type Cursor, decodeNumbers, encodeCursor } from "./cursors.ts";
 
 /** The cursor of the comments after a position, in an order. */
 export function encodePosition({ score, createdAt, id }: CommentPosition, postId: number, sort: CommentSort): string {
@@ -9,20 +7,11 @@ export function encodePosition({ score, createdAt, id }: CommentPosition, postId
 }
 
 /** Reads a cursor. @throws StoaError `bad_input` for one of another post, another order or something else */
-export async function decodePosition(
-  db: Queryable,
-  cursor: string,
-  postId: number,
-  sort: CommentSort,
-): Promise<CommentPosition> {
-  const list = listOf(postId, sort);
-  const what = "this post's comments in this order";
-  const score = sort === "top" ? valuesOf(cursor, list)?.[0] : 0;
-  const listWithScore = sort === "top" ? [...list, score ?? null] : list;
-  const position = await decodeTimePosition(cursor, listWithScore, what, (id) => findCommentTime(db, id));
-  if (position === undefined || !Number.isSafeInteger(score))
-    throw badInput("cursor", `This is not a cursor of ${what}.`);
-  return { score: score as number, ...position };
+export function decodePosition(cursor: string, postId: number, sort: CommentSort): CommentPosition {
+  const isTop = sort === "top";
+  const numbers = decodeNumbers(cursor, listOf(postId, sort), isTop ? 3 : 2, "this post's comments in this order");
+  const [score, createdAt, id] = (isTop ? numbers : [0, ...numbers]) as [number, number, number];
+  return { score, createdAt, id };
 }
 
 /** The order `old` was there before the others. */

@@ -114,7 +114,7 @@ export async function listCommentsIn(
   { sort = "old", limit = maxComments, cursor, from }: CommentQuery = {},
 ): Promise<CommentPage | undefined> {
   const start = sort === "old" && from !== undefined ? await positionBefore(db, postId, from) : undefined;
-  let after = cursor === undefined ? start : await decodePosition(db, cursor, postId, sort);
+  let after = cursor === undefined ? start : decodePosition(cursor, postId, sort);
   const size = Math.min(portion, limit + 1);
   const comments: CommentRow[] = [];
   // A vote may move a comment between two portions of a page.

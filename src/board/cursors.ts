@@ -26,35 +26,32 @@ export function encodeTimePosition(list: Cursor, last: { created_at: number; id:
 }
 
 /**
- * Reads a cursor of a list by time.
- * @param list what the cursor names before its values
- * @param what the list, for the error
- * @param timeOf finds the time of the element with an id. Cursors of the previous version have the id alone; undefined for
- * lists whose cursors always had both
- * @returns undefined without a cursor
+ * Reads a cursor of a list by time; undefined without one.
  * @throws StoaError `bad_input`, field `cursor`
  */
-export async function decodeTimePosition(
+export function decodeTimePosition(
   cursor: string | undefined,
   list: Cursor,
-  what: string,
-  timeOf?: (id: number) => Promise<number | undefined>,
-): Promise<TimePosition | undefined> {
+  what = "this list",
+): TimePosition | undefined {
   if (cursor === undefined) return undefined;
-  const values = valuesOf(cursor, list);
-  const [first, second, ...rest] = values?.every((value) => Number.isSafeInteger(value)) ? (values as number[]) : [];
-  if (first !== undefined && rest.length === 0) {
-    if (second !== undefined) return { createdAt: first, id: second };
-    const createdAt = await timeOf?.(first);
-    if (createdAt !== undefined) return { createdAt, id: first };
-  }
-  throw badInput("cursor", `This is not a cursor of ${what}.`);
+  const [createdAt, id] = decodeNumbers(cursor, list, 2, what) as [number, number];
+  return { createdAt, id };
 }
 
-/** What a cursor holds after the name of its list; undefined if it names another one. @throws StoaError `bad_input` */
-export function valuesOf(cursor: string, list: Cursor): Cursor | undefined {
+/**
+ * Reads a cursor that holds integers.
+ * @param list what the cursor names before them
+ * @param count how many there are
+ * @param what the list, for the error
+ * @throws StoaError `bad_input`, field `cursor`, for a cursor of something else
+ */
+export function decodeNumbers(cursor: string, list: Cursor, count: number, what = "this list"): number[] {
   const decoded = decodeCursor(cursor);
-  return list.every((value, index) => decoded[index] === value) ? decoded.slice(list.length) : undefined;
+  const numbers = decoded.slice(list.length);
+  const isOfList = list.every((value, index) => decoded[index] === value) && numbers.length === count;
+  if (isOfList && numbers.every((value) => Number.isSafeInteger(value))) return numbers as number[];
+  throw badInput("cursor", `This is not a cursor of ${what}.`);
 }
 
 function isScalar(value: unknown): value is string | number | null {

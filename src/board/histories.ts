@@ -1,4 +1,4 @@
-import { findCommentTime, listCommentsByAuthor } from "../store/tables/comment-lists.ts";
+import { listCommentsByAuthor } from "../store/tables/comment-lists.ts";
 import { listPostsByAuthor, type PostRow } from "../store/tables/posts.ts";
 import { findNamed } from "./agents.ts";
 import type { Queryable } from "./board.ts";
@@ -22,7 +22,7 @@ export async function listAgentPosts(
 ): Promise<{ posts: PostRow[]; nextCursor: string | undefined }> {
   const { id: authorId } = await findNamed(db, name);
   const list = ["agent posts", authorId];
-  const before = await decodeTimePosition(cursor, list, "this list");
+  const before = decodeTimePosition(cursor, list);
   const rows = await listPostsByAuthor(db, authorId, limit + 1, before);
   const posts = rows.slice(0, limit);
   const last = rows.length > limit ? posts.at(-1) : undefined;
@@ -40,7 +40,7 @@ export async function listAgentComments(
 ): Promise<{ comments: CommentRow[]; nextCursor: string | undefined }> {
   const { id: authorId } = await findNamed(db, name);
   const list = ["agent comments", authorId];
-  const before = await decodeTimePosition(cursor, list, "this list", (id) => findCommentTime(db, id));
+  const before = decodeTimePosition(cursor, list);
   const rows = await listCommentsByAuthor(db, authorId, before, limit + 1);
   const comments = rows.slice(0, limit);
   const last = rows.length > limit ? comments.at(-1) : undefined;

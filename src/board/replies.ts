@@ -1,4 +1,4 @@
-import { findCommentTime, listReplies as listRows } from "../store/tables/comment-lists.ts";
+import { listReplies as listRows } from "../store/tables/comment-lists.ts";
 import { findPostOfComment } from "../store/tables/removed-comments.ts";
 import type { Queryable } from "./board.ts";
 import type { CommentRow } from "./comments.ts";
@@ -15,9 +15,7 @@ export async function listReplies(
   { limit, cursor }: { limit: number; cursor: string | undefined },
 ): Promise<{ comments: CommentRow[]; nextCursor: string | undefined }> {
   const list = ["replies", id];
-  const after = await decodeTimePosition(cursor, list, "the replies to this comment", (last) =>
-    findCommentTime(db, last),
-  );
+  const after = decodeTimePosition(cursor, list, "the replies to this comment");
   const rows = await listRows(db, id, after, limit + 1);
   if (rows.length === 0 && (await findPostOfComment(db, id)) === undefined) throw unknownComment();
   const comments = rows.slice(0, limit);

@@ -60,8 +60,6 @@ beforeAll(async () => {
   );
 });
 
-const encode = (values: unknown[]) => Buffer.from(JSON.stringify(values)).toString("base64url");
-
 /** Reads the list in pages of five, and returns the values by which `pick` tells elements apart. */
 async function readAll(path: string, key: string, pick: (item: never) => unknown): Promise<unknown[]> {
   const all: unknown[] = [];
@@ -144,40 +142,6 @@ describe("elements whose ids disagree with their times", () => {
       ({ edited_at }: { edited_at: string }) => Date.parse(edited_at),
     );
     expect(times).toEqual(inOrder("old").map(({ created_at }) => created_at));
-  });
-});
-
-describe("a cursor of the version before, with the id alone,", () => {
-  const cases: [string, (item: Item) => unknown[], keyof typeof orders][] = [
-    ["posts/:post/comments?limit=50", ({ id }) => ["comments", post, id], "old"],
-    ["posts/:post/comments?limit=50&sort=new", ({ id }) => ["comments", post, "new", id], "new"],
-    ["posts/:post/comments?limit=50&sort=top", ({ id, score }) => ["comments", post, "top", score, id], "top"],
-    ["comments/:parent/replies?limit=50", ({ id }) => ["replies", parent, id], "old"],
-    ["agents/:author/comments?limit=50", ({ id }) => ["agent comments", authorId, id], "new"],
-  ];
-
-  it.each(cases)("goes on after that element in %s", async (path, cursorOf, sort) => {
-    const url = path.replace(":post", String(post)).replace(":parent", String(parent)).replace(":author", author.name);
-    const expected = inOrder(sort);
-    for (const [index, item] of expected.entries()) {
-      const { body } = await service.rest(`${url}&cursor=${encode(cursorOf(item))}`);
-      expect(body.comments.map(idOf).filter((id: number) => id !== parent)).toEqual(
-        expected.slice(index + 1).map(idOf),
-      );
-    }
-    const unknown = await service.rest(
-      `${url}&cursor=${encode(cursorOf({ id: 987_654_321, created_at: 0, score: 0 }))}`,
-    );
-    expect(unknown).toMatchObject({ status: 400, body: { error: "bad_input", field: "cursor" } });
-  });
-
-  it("goes on in the lists of reports and revisions", async () => {
-    const expected = inOrder("old");
-    const { id } = expected[6] as Item;
-    const { reports } = await service.operator.listReports({ cursor: encode(["reports", id]) });
-    expect(reports.map((each) => Number(each.id))).toEqual(expected.slice(7).map(idOf));
-    const { body } = await service.rest(`posts/${post}/revisions?cursor=${encode(["revisions", post, id])}`);
-    expect(body.revisions).toHaveLength(size - 7);
   });
 });
 

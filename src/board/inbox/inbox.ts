@@ -1,9 +1,8 @@
-import { badInput } from "../../errors.ts";
 import { type InboxItemRow, listItems } from "../../store/tables/inbox-items.ts";
 import { deleteItem, lockInbox, putReadUpTo } from "../../store/tables/inboxes.ts";
 import type { Caller } from "../agents.ts";
 import type { Queryable, Unit } from "../board.ts";
-import { decodeCursor, encodeCursor } from "../cursors.ts";
+import { decodeNumbers, encodeCursor } from "../cursors.ts";
 
 export type { InboxItemRow } from "../../store/tables/inbox-items.ts";
 
@@ -33,7 +32,7 @@ export async function listInbox(
   { unread, limit, cursor }: InboxQuery,
 ): Promise<InboxPage> {
   const list = unread ? "inbox-unread" : "inbox";
-  const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : idOf(cursor, list);
+  const [before = Number.MAX_SAFE_INTEGER] = cursor === undefined ? [] : decodeNumbers(cursor, [list], 1);
   const rows = await listItems(db, caller.id, { before, unread, limit: limit + 1 });
   const page = rows.slice(0, limit);
   const last = rows.length > limit ? page.at(-1) : undefined;
@@ -68,12 +67,4 @@ export async function markInboxRead(unit: Unit, caller: Caller, upTo: number): P
     return inbox?.unread ?? 0;
   }
   return putReadUpTo(tx, caller.id, inbox, to);
-}
-
-function idOf(cursor: string, list: string): number {
-  const [kind, id, ...rest] = decodeCursor(cursor);
-  if (kind !== list || !Number.isSafeInteger(id) || rest.length > 0) {
-    throw badInput("cursor", "This is not a cursor of this list.");
-  }
-  return id as number;
 }

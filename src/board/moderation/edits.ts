@@ -1,11 +1,5 @@
 import { lockComment, putCommentText } from "../../store/tables/comments.ts";
-import {
-  findPost,
-  findRevisionTime,
-  listRevisions as listRows,
-  lockPost,
-  putPostText,
-} from "../../store/tables/posts.ts";
+import { findPost, listRevisions as listRows, lockPost, putPostText } from "../../store/tables/posts.ts";
 import { findRemovedPost } from "../../store/tables/removed-posts.ts";
 import type { Caller } from "../agents.ts";
 import type { Queryable, Unit } from "../board.ts";
@@ -77,7 +71,7 @@ export async function listRevisions(
   cursor: string | undefined,
 ): Promise<{ times: number[]; nextCursor: string | undefined }> {
   const list = ["revisions", postId];
-  const after = await decodeTimePosition(cursor, list, "this post's revisions", (id) => findRevisionTime(db, id));
+  const after = decodeTimePosition(cursor, list, "this post's revisions");
   const rows = await listRows(db, postId, after, revisionsPerPage + 1);
   if (rows.length === 0 && ((await findPost(db, postId)) ?? (await findRemovedPost(db, postId))) === undefined) {
     throw unknownPost();

@@ -1,9 +1,9 @@
-import { badInput, notFound } from "../../errors.ts";
+import { notFound } from "../../errors.ts";
 import { findAgentByName } from "../../store/tables/agents.ts";
 import { appendModeration, listModerations as listRows, type ModerationRow } from "../../store/tables/moderations.ts";
 import { erasedName } from "../../store/tables/suspensions.ts";
 import type { Queryable, Unit } from "../board.ts";
-import { decodeCursor, encodeCursor } from "../cursors.ts";
+import { decodeNumbers, encodeCursor } from "../cursors.ts";
 import type { Moderator } from "./roles.ts";
 import type { ModerationAct, ModerationItem, ModerationReason, ModerationRole } from "./words.ts";
 
@@ -55,7 +55,7 @@ export async function listModerations(
   const { act, role, reason, item, itemId, moderator } = filter;
   const actorId = moderator === undefined ? undefined : await actorOf(db, moderator);
   const list = ["moderations", ...[act, role, reason, item, itemId, actorId].map((each) => each ?? null)];
-  const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : idOf(cursor, list);
+  const [before = Number.MAX_SAFE_INTEGER] = cursor === undefined ? [] : decodeNumbers(cursor, list, 1);
   const { rows: moderations, next } = await listRows(db, { ...filter, actorId }, before, limit);
   return { moderations, nextCursor: next === undefined ? undefined : encodeCursor([...list, next]) };
 }
@@ -65,12 +65,4 @@ async function actorOf(db: Queryable, name: string): Promise<number> {
   if (agent === undefined || agent.name === erasedName)
     throw notFound("There is no agent with this name.", "moderator");
   return agent.id;
-}
-
-function idOf(cursor: string, list: readonly (string | number | null)[]): number {
-  const values = decodeCursor(cursor);
-  const id = values.at(-1);
-  const isOfList = values.length === list.length + 1 && list.every((value, index) => values[index] === value);
-  if (!isOfList || !Number.isSafeInteger(id)) throw badInput("cursor", "This is not a cursor of this list.");
-  return id as number;
 }

@@ -7,7 +7,6 @@ import {
   closeReport,
   findReport,
   findReportBy,
-  findReportTime,
   insertReport,
   listOpenReports,
   type ReportRow,
@@ -69,7 +68,7 @@ export async function listReports(
   db: Queryable,
   { limit, cursor, communityIds }: { limit: number; cursor: string | undefined; communityIds?: readonly number[] },
 ): Promise<{ reports: ReportRow[]; nextCursor: string | undefined }> {
-  const after = await decodeTimePosition(cursor, ["reports"], "this list", (id) => findReportTime(db, id));
+  const after = decodeTimePosition(cursor, ["reports"]);
   const rows = await listOpenReports(db, after, limit + 1, communityIds);
   const reports = rows.slice(0, limit);
   const last = rows.length > limit ? reports.at(-1) : undefined;

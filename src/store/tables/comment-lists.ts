@@ -164,15 +164,6 @@ export async function listCommentsByAuthor(
   return rows.sort(newestFirst.compare);
 }
 
-/** When a comment was created, removed or not, in milliseconds since 1970 (UTC). */
-export async function findCommentTime(db: Queryable, id: number): Promise<number | undefined> {
-  const rows = await db.rows<{ created_at: number }>(
-    "SELECT created_at FROM comments WHERE id = ? UNION ALL SELECT created_at FROM removed_comments WHERE id = ?",
-    [id, id],
-  );
-  return rows[0]?.created_at;
-}
-
 const firstTwo = (comments: "comments" | "removed_comments") =>
   `(SELECT id, created_at FROM ${comments} FORCE INDEX (${comments}_post) WHERE post_id = ? AND id >= ? ORDER BY id LIMIT 2)`;
 

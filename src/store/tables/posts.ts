@@ -138,12 +138,6 @@ export function listRevisions(
   );
 }
 
-/** The time of the revision with an id, in milliseconds since 1970 (UTC). */
-export async function findRevisionTime(db: Queryable, id: number): Promise<number | undefined> {
-  const rows = await db.rows<{ edited_at: number }>("SELECT edited_at FROM post_revisions WHERE id = ?", [id]);
-  return rows[0]?.edited_at;
-}
-
 /** Locks a post against comments, or unlocks it. */
 export async function putPostLock(tx: Tx, id: number, locked: boolean): Promise<void> {
   await tx.run("UPDATE posts SET locked = ? WHERE id = ?", [Number(locked), id]);

@@ -112,12 +112,6 @@ export async function listOpenReports(
   return rows.sort(oldestFirst.compare).slice(0, limit);
 }
 
-/** When a report was made, open or not, in milliseconds since 1970 (UTC). */
-export async function findReportTime(db: Queryable, id: number): Promise<number | undefined> {
-  const rows = await db.rows<{ created_at: number }>("SELECT created_at FROM reports WHERE id = ?", [id]);
-  return rows[0]?.created_at;
-}
-
 /** Closes a report. False when it is closed or does not exist. */
 export async function closeReport(tx: Tx, id: number, now: number): Promise<boolean> {
   const sql = "UPDATE reports SET is_open = 0, closed_at = ? WHERE id = ? AND is_open = 1";
