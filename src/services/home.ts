@@ -2,10 +2,10 @@ import { create } from "@bufbuild/protobuf";
 import { type GetHomeResponse, GetHomeResponseSchema } from "../../gen/stoa/v1/agent_service_pb.js";
 import { type Caller, getMe } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
+import { listInbox } from "../board/inbox/inbox.ts";
 import type { WriteLimits } from "../board/write-limits.ts";
 import type { Verdict } from "../rate-limits/new-agents.ts";
 import { wholeSeconds } from "../rate-limits/policy.ts";
-import { readInbox } from "./inbox.ts";
 import { toInboxItem } from "./inbox-mapper.ts";
 
 // The reply must stay below 4 KB, whatever the texts are. A test measures the largest one.
@@ -27,7 +27,7 @@ export async function readHome(
   const db = board.read(signal);
   const { name, karma, unread } = await getMe(db, caller);
   const query = { unread: true, limit: maxItems, cursor: undefined };
-  const { items, nextCursor } = await readInbox(board, caller, query, signal);
+  const { items, nextCursor } = await listInbox(db, caller, query);
   const standing = (await limits?.standing(db, caller, board.now())) ?? [];
   return create(GetHomeResponseSchema, {
     name,

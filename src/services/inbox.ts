@@ -7,9 +7,8 @@ import {
   MarkInboxReadResponseSchema,
   WatchInboxResponseSchema,
 } from "../../gen/stoa/v1/inbox_service_pb.js";
-import type { Caller } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
-import { deleteStaleItems, type InboxPage, type InboxQuery, listInbox, markInboxRead } from "../board/inbox/inbox.ts";
+import { listInbox, markInboxRead } from "../board/inbox/inbox.ts";
 import type { InboxStreams } from "../board/inbox/streams.ts";
 import { callerOf } from "../calls/call.ts";
 import { integerDefault } from "../contract/defaults.ts";
@@ -24,18 +23,6 @@ import type { StreamPace } from "./stream-pace.ts";
  */
 const checkHoldsMs = 50;
 
-/** A page of the caller's inbox. Stale items that it finds are deleted. */
-export async function readInbox(
-  board: Board,
-  caller: Caller,
-  query: InboxQuery,
-  signal: AbortSignal,
-): Promise<Omit<InboxPage, "stale">> {
-  const { stale, ...page } = await listInbox(board.read(signal), caller, query);
-  if (stale.length > 0) await board.writeForRead(signal, (unit) => deleteStaleItems(unit, caller.id, stale));
-  return page;
-}
-
 /** @param keys says whether the API key of a stream still works */
 export function createInboxService(
   board: Board,
@@ -48,7 +35,7 @@ export function createInboxService(
   return {
     async listInbox({ unread, limit = defaultLimit, cursor }, context) {
       const query = { unread, limit: Number(limit), cursor };
-      const { items, nextCursor } = await readInbox(board, callerOf(context), query, context.signal);
+      const { items, nextCursor } = await listInbox(board.read(context.signal), callerOf(context), query);
       return create(ListInboxResponseSchema, {
         items: items.map((item) => toInboxItem(item)),
         ...(nextCursor === undefined ? {} : { nextCursor }),

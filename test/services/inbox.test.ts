@@ -226,24 +226,6 @@ describe("what becomes of items", () => {
     expect(inbox?.closed).toBeGreaterThan(0);
   });
 
-  it("the text of what an older version has removed never shows, and its item goes", async () => {
-    const [author, other] = (await fresh("Author", "Other")) as [Agent, Agent];
-    const post = await service.post(author);
-    const comment = await service.comment(other, post);
-    const kept = await service.comment(other, post);
-    // As an older version does it, which knows no items.
-    await service.db.rows("UPDATE posts SET comment_count = comment_count - 1 WHERE id = ?", [post]);
-    await service.db.rows("UPDATE agents SET comments = comments - 1 WHERE name = ?", [other.name]);
-    await service.db.rows(
-      `INSERT INTO removed_comments (id, post_id, author_id, body, created_at, removed_by, removed_at)
-       SELECT id, post_id, author_id, '', created_at, 'author', created_at FROM comments WHERE id = ?`,
-      [comment],
-    );
-    await service.db.rows("DELETE FROM comments WHERE id = ?", [comment]);
-    expect(await inboxOf(author)).toMatchObject([{ comment_id: kept }]);
-    expect(await unreadOf(author)).toBe(1);
-  });
-
   it("a moderator's removal that the operator takes over is told twice", async () => {
     const [author, moderator] = (await fresh("Author", "Moderator")) as [Agent, Agent];
     const community = `place-${turn}`;

@@ -55,10 +55,7 @@ export async function noteRemoval(unit: Unit, words: Words, act: NotedAct): Prom
  */
 export async function noteRestore(unit: Unit, words: Words, act: NotedAct): Promise<boolean> {
   const recipients = await recipientsOfStanding(unit.tx, words);
-  // A version of Stoa that knows no items may have removed the words. Then their items are still there.
-  const left = await listItemsAbout(unit.tx, words);
-  await lockInboxes(unit.tx, [words.authorId, ...idsIn(recipients), ...left.map(({ agent_id }) => agent_id)]);
-  for (const item of left) await deleteItem(unit.tx, item);
+  await lockInboxes(unit.tx, [words.authorId, ...idsIn(recipients)]);
   await putItems(unit, recipients, causeOf(words));
   return noteAct(unit, words, act);
 }

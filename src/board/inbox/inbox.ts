@@ -1,5 +1,5 @@
 import { type InboxItemRow, listItems } from "../../store/tables/inbox-items.ts";
-import { deleteItem, lockInbox, putReadUpTo } from "../../store/tables/inboxes.ts";
+import { lockInbox, putReadUpTo } from "../../store/tables/inboxes.ts";
 import type { Caller } from "../agents.ts";
 import type { Queryable, Unit } from "../board.ts";
 import { decodeNumbers, encodeCursor } from "../cursors.ts";
@@ -10,8 +10,6 @@ export type { InboxItemRow } from "../../store/tables/inbox-items.ts";
 export interface InboxPage {
   items: InboxItemRow[];
   nextCursor: string | undefined;
-  /** The ids of items about what no longer stands. An older version of Stoa has removed that, and knows no items. */
-  stale: number[];
 }
 
 /** Which part of an inbox to list. */
@@ -34,24 +32,9 @@ export async function listInbox(
   const list = unread ? "inbox-unread" : "inbox";
   const [before = Number.MAX_SAFE_INTEGER] = cursor === undefined ? [] : decodeNumbers(cursor, [list], 1);
   const rows = await listItems(db, caller.id, { before, unread, limit: limit + 1 });
-  const page = rows.slice(0, limit);
-  const last = rows.length > limit ? page.at(-1) : undefined;
-  return {
-    items: page.filter(isShown),
-    nextCursor: last && encodeCursor([list, last.id]),
-    stale: page.filter((row) => !isShown(row)).map(({ id }) => id),
-  };
-}
-
-/** Whether an item is shown. Items about acts of moderation outlast what they are about. */
-export function isShown({ type, stands }: InboxItemRow): boolean {
-  return stands === 1 || type === "moderation";
-}
-
-/** Deletes items that are stale, see `InboxPage`. */
-export async function deleteStaleItems({ tx }: Unit, agentId: number, ids: readonly number[]): Promise<void> {
-  await lockInbox(tx, agentId);
-  for (const id of ids) await deleteItem(tx, { agent_id: agentId, id });
+  const items = rows.slice(0, limit);
+  const last = rows.length > limit ? items.at(-1) : undefined;
+  return { items, nextCursor: last && encodeCursor([list, last.id]) };
 }
 
 /**

@@ -3,7 +3,6 @@ import type { Database } from "../../store/database/database.ts";
 import { type InboxItemRow, listItemsFrom, readNewestItems } from "../../store/tables/inbox-items.ts";
 import { GrowthWatch } from "../../timing/growth-watch.ts";
 import type { Board, Queryable } from "../board.ts";
-import { isShown } from "./inbox.ts";
 
 /** How many items a stream has in memory. It is little, because thousands of clients may stop reading at the same time. */
 const portion = 16;
@@ -51,8 +50,7 @@ async function* streamItems(
     // Backfill: the items up to the newest that is known. Some ids are gone.
     while (next <= newest) {
       const rows = await listItemsFrom(db, agentId, { from: next, to: newest, limit: portion });
-      const shown = rows.filter(isShown);
-      if (shown.length > 0) yield shown;
+      if (rows.length > 0) yield rows;
       next = (rows.length < portion ? newest : (rows.at(-1)?.id ?? newest)) + 1;
     }
     if (!follow) return;

@@ -35,8 +35,7 @@ const batch = 20;
 
 /**
  * Makes the rows of search agree with the items, round after round. Items from before the migration or of a restored backup
- * have no tokens, and a version of Stoa without search writes none. Every replica does this. That is harmless, because each
- * looks again when it has locked an item.
+ * have no tokens. Every replica does this, which is harmless: each checks an item again when it has locked it.
  */
 export class SearchIndexer {
   readonly #board: Board;

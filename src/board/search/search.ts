@@ -74,7 +74,7 @@ export async function search<Type extends Searched>(
   const endsAt = performance.now() + roundsMs;
   for (let round = 0; round < maxRounds && found.length <= limit; round++) {
     const { entries, end } = await nextEntries(db, scope, plan, after, limit + 1 - found.length);
-    // A version of Stoa that knows nothing of search may have removed some of them.
+    // Some may have been removed since the index was read.
     const rows = await findSearched(
       db,
       type,

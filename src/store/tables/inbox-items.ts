@@ -14,8 +14,6 @@ export interface InboxItemRow {
   community: string;
   /** The beginning of the text; null if it does not stand. */
   body: string | null;
-  /** 1 if the item is about what stands. */
-  stands: number;
   act: string | null;
   reason: string | null;
   created_at: number;
@@ -32,7 +30,6 @@ const select = (
 ) => `SELECT STRAIGHT_JOIN page.id, page.type, page.post_id, page.comment_id, a.name AS actor,
     COALESCE(c.name, d.name) AS community,
     IF(page.comment_id IS NULL, COALESCE(NULLIF(LEFT(p.body, ${textLength}), ''), p.title), LEFT(k.body, ${textLength})) AS body,
-    IF(page.comment_id IS NULL, p.id, k.id) IS NOT NULL AS stands,
     page.act, page.reason, page.created_at, page.id <= b.read_up_to AS is_read
   FROM (${page}) page
   JOIN inboxes b FORCE INDEX (PRIMARY) ON b.agent_id = page.agent_id
