@@ -119,44 +119,16 @@ describe("one changed byte of a stored row", () => {
 
   it("never makes a call take effect again when it is in the time of the row", async () => {
     const call = post();
-    const { id, first, repeatCall } = await makeOnce(call);
-    const statuses = new Set<number>();
+    const { id, repeatCall } = await makeOnce(call);
     for (let bit = 0; bit < 63; bit += 3) {
       const flip = `UPDATE idempotency_replies SET created_at = created_at ^ (1 << ${bit}) WHERE id = ?`;
       await service.db.rows(flip, [id]);
       const { reply } = await repeatCall();
-      statuses.add(reply.status);
-      if (reply.status === 201) expect(reply.body).toEqual(first.body);
+      expect(reply.status, `bit ${bit}`).toBe(503);
       await service.db.rows(flip, [id]);
     }
-    expect([...statuses].sort()).toEqual([201, 503]);
     expect(await service.db.rows("SELECT id FROM posts WHERE title = ?", [call.body.title])).toHaveLength(1);
   });
-});
-
-describe("a row of a version of Stoa that stored no checks", () => {
-  it("is replayed", async () => {
-    const { first, id, repeatCall } = await makeOnce({ path: "posts", key, body: { title: "Without a check" } });
-    await service.db.rows("UPDATE idempotency_replies SET reply_check = NULL WHERE id = ?", [id]);
-    const { reply } = await repeatCall();
-    expect([reply.status, reply.body]).toEqual([201, first.body]);
-  });
-
-  it("is replayed where that version has taken over an old row with a check", async () => {
-    const old = await makeOnce({ path: "posts", key, body: { title: "Old" } });
-    await service.db.rows(
-      "UPDATE idempotency_replies SET reply_check = CONCAT(?, SUBSTRING(reply_check, 9)) WHERE id = ?",
-      [timeBytes(Date.now() - 25 * 3_600_000), old.id],
-    );
-    const { reply } = await old.repeatCall();
-    expect([reply.status, reply.body]).toEqual([201, old.first.body]);
-  });
-
-  function timeBytes(ms: number): Buffer {
-    const bytes = Buffer.alloc(8);
-    bytes.writeBigInt64BE(BigInt(ms));
-    return bytes;
-  }
 });
 
 it("a post with an invalid time is unavailable, and other posts are served", async () => {

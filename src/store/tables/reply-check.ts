@@ -20,13 +20,12 @@ export interface CheckedReply {
 const timeLength = 8;
 const hashLength = 16;
 const context = "stoa stored response v1\0";
-/** Its own, so that a version of Stoa that knows no outlines takes them for damaged instead of showing empty texts. */
+/** Differs, so that a version of Stoa without outlines takes them for damaged instead of showing empty texts. */
 const outlineContext = "stoa stored outline v1\0";
 
 /**
- * The check that is stored with a response, so that damage to the row is found before a repeat gets it. It holds the time
- * of the row as well: a version of Stoa without checks takes over an old row and leaves its check, which then names an
- * earlier time.
+ * The check that is stored with a response, so that damage to the row is found before a repeat gets it. It begins with the
+ * time of the row; see `hasLostTime`.
  */
 export function replyCheck({ id, fingerprint, sealed, createdAt, reply, isOutline }: CheckedReply): Buffer {
   const time = Buffer.alloc(timeLength);
@@ -43,11 +42,7 @@ export function replyCheck({ id, fingerprint, sealed, createdAt, reply, isOutlin
   return Buffer.concat([time, hash.digest().subarray(0, hashLength)]);
 }
 
-/**
- * Whether a row differs from what was stored. A row without a check, from a version of Stoa that wrote none, counts as
- * good, and so does an encrypted response that was erased.
- * @param sealed the stored number
- */
+/** Whether a row differs from what was stored. An encrypted response that was erased counts as good. */
 export function isDamagedReply(row: {
   id: Buffer;
   fingerprint: Buffer;
@@ -61,9 +56,7 @@ export function isDamagedReply(row: {
   if (sealed !== 0 && sealed !== 1) return true;
   // Only an encrypted response is erased before its row is deleted, and one that held the text of what is removed.
   if (reply === null) return sealed === 0 && row.item === null;
-  if (check === null) return false;
-  const checkedAt = check.readBigInt64BE(0);
-  if (BigInt(createdAt) - checkedAt >= BigInt(keyLifetimeMs)) return false;
+  if (check === null) return true;
   const isRight = (isOutline: boolean) =>
     replyCheck({ ...row, sealed: sealed === 1, createdAt, reply, isOutline }).equals(check);
   return !isRight(false) && !isRight(true);

@@ -1,8 +1,6 @@
-import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
-import type { Tx } from "../../../src/store/database/queryable.ts";
 import { migrate } from "../../../src/store/schema/migrate.ts";
 import { splitStatements } from "../../../src/store/schema/migration-files.ts";
 import { schemaState } from "../../../src/store/schema/migration-records.ts";
@@ -79,50 +77,6 @@ describe("migrations", () => {
       expect(await describeSchema(db.reader(signal))).toBe(expected);
     },
   );
-
-  it("let the version before serve on, whose statements do not name the checks of stored responses", async () => {
-    await migrate(db, { log });
-    await test.rows("ALTER TABLE idempotency_replies DROP COLUMN reply_check");
-    await test.rows("DELETE FROM schema_migrations WHERE version = 11");
-    const calls = new Database({ address: test.config, connections: 4 });
-    afterFile(() => calls.close());
-    let migrated = false;
-    let made = 0;
-    /** A call of the version before: it makes a row, stores the response, repeats the call, and renews the row. */
-    const callOnce = async () => {
-      const id = randomBytes(32);
-      const known = () => calls.reader(signal).rows("SELECT reply FROM idempotency_replies WHERE id = ?", [id]);
-      const put = (tx: Tx) => tx.run("UPDATE idempotency_replies SET reply = ? WHERE id = ?", [id, id]);
-      await calls.transaction(signal, async (tx) => {
-        await tx.run(
-          "INSERT INTO idempotency_replies (id, fingerprint, sealed, created_at, due_at) VALUES (?, ?, 0, 1, 2)",
-          [id, id],
-        );
-        await put(tx);
-      });
-      expect(await known()).toEqual([{ reply: id }]);
-      await calls.transaction(signal, async (tx) => {
-        await tx.run(
-          "UPDATE idempotency_replies SET fingerprint = ?, reply = NULL, sealed = 0, created_at = 3, due_at = 4 WHERE id = ?",
-          [id, id],
-        );
-        await put(tx);
-      });
-      expect(await known()).toEqual([{ reply: id }]);
-      made += 1;
-    };
-    const callers = Array.from({ length: 3 }, async () => {
-      for (let after = 0; after < 5; after += migrated ? 1 : 0) await callOnce();
-    });
-    while (made < 20) await callOnce();
-    await migrate(db, { log });
-    migrated = true;
-    await Promise.all(callers);
-    expect(await schemaState(db)).toEqual({ kind: "current" });
-    expect(await test.rows("SELECT COUNT(*) AS n FROM idempotency_replies WHERE reply_check IS NULL")).toEqual([
-      { n: made },
-    ]);
-  });
 
   it("refuse an ALTER TABLE whose column already exists for another reason", async () => {
     await migrate(db, { log });
