@@ -1,14 +1,6 @@
 import { badInput } from "../errors.ts";
 import { bandEndsMs } from "../store/tables/age-bands.ts";
-import {
-  areMoreSince,
-  type FeedPage,
-  type FeedPosition,
-  highestPostId,
-  listHot,
-  listNew,
-  listTop,
-} from "../store/tables/feeds.ts";
+import { areMoreSince, type FeedPage, type FeedPosition, highestPostId, listFeedPage } from "../store/tables/feeds.ts";
 import { countPosts } from "../store/tables/post-counts.ts";
 import type { PostRow } from "../store/tables/posts.ts";
 import { listTopSince, type TopWindow } from "../store/tables/top-windows.ts";
@@ -97,9 +89,7 @@ export async function listFeed(db: Reader, query: FeedQuery): Promise<FeedResult
 }
 
 function readPage(db: Queryable, sort: FeedSort, page: FeedPage, top: TopWindow | undefined): Promise<PostRow[]> {
-  if (sort === "hot") return listHot(db, page);
-  if (sort === "new") return listNew(db, page);
-  return top ? listTopSince(db, page, top) : listTop(db, page);
+  return top ? listTopSince(db, page, top) : listFeedPage(db, sort, page);
 }
 
 /** Reads a page with a large offset. It is empty when there are not that many posts. */

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { Database } from "../database/database.ts";
-import type { Queryable } from "../database/queryable.ts";
 import { createdTables, isTrigger, type Migration } from "../schema/migration-files.ts";
 import { appliedMigrations, incompleteReason, listTables, recordTables } from "../schema/migration-records.ts";
+import { describeSchema } from "../schema/schema-dump.ts";
 import { readHead } from "../tables/receipts.ts";
 import { clientProgram, runClient, type ServerAddress } from "./client-program.ts";
 import { type BackupHeader, endText, headerText } from "./format.ts";
@@ -90,10 +90,11 @@ export async function writeBackup(options: BackupOptions): Promise<BackupSummary
     // A ledger without a head is reported before anything is dumped.
     await readHead(reader);
     const engine = await readEngine(reader);
-    const columns = await readColumns(reader);
+    // Changes of the schema are not part of a snapshot.
+    const before = await describeSchema(reader);
     const checkSchemaStayed = async () => {
       const applied = await appliedMigrations(reader);
-      if (applied.length === migrations.length && (await readColumns(reader)) === columns) return;
+      if (applied.length === migrations.length && (await describeSchema(reader)) === before) return;
       throw new Error("The database was migrated during the backup. Make it again.");
     };
     const schema = migrations.map(({ name, checksum }) => ({ name, checksum }));
@@ -199,13 +200,4 @@ function schemaText(engine: string, migrations: readonly Migration[]): string {
       .map((statement) => (isTrigger(statement) ? `DELIMITER ;;\n${statement};;\nDELIMITER ;\n` : `${statement};\n`))
       .join("")
   );
-}
-
-/** Describes every column of the database: schema changes are not part of a snapshot. */
-async function readColumns(db: Queryable): Promise<string> {
-  const columns = await db.rows<object>(
-    `SELECT table_name AS name, column_name AS col, column_type AS type FROM information_schema.columns
-     WHERE table_schema = DATABASE() ORDER BY table_name, ordinal_position`,
-  );
-  return JSON.stringify(columns);
 }

@@ -1,5 +1,6 @@
 import type { Param, Queryable } from "../database/queryable.ts";
 import { joinPosts, type PostRow, selectPosts } from "./posts.ts";
+import { newestFirst } from "./time-order.ts";
 
 /*
  * Every feed reads the ids of its page from an index that is already in order, and then the wide rows of these ids only.
@@ -36,39 +37,30 @@ export interface Order {
   values(position: FeedPosition): number[];
 }
 
-const hot: Order = {
-  index: "hot_rank",
-  columns: ["hot_rank", "id"],
-  behind: "(hot_rank < ? OR (hot_rank = ? AND id < ?))",
-  values: ({ hot, id }) => [hot, hot, id],
-};
-const newest: Order = {
-  index: "new",
-  columns: ["created_at", "id"],
-  behind: "(created_at < ? OR (created_at = ? AND id < ?))",
-  values: ({ createdAt, id }) => [createdAt, createdAt, id],
-};
-export const top: Order = {
-  index: "top",
-  columns: ["score", "created_at", "id"],
-  behind: "(score < ? OR (score = ? AND created_at < ?) OR (score = ? AND created_at = ? AND id < ?))",
-  values: ({ score, createdAt, id }) => [score, score, createdAt, score, createdAt, id],
-};
+/** The orders of feeds. `top` is of all time; for the posts of a window, which no index has in order, see top-windows.ts. */
+export const feedOrders = {
+  hot: {
+    index: "hot_rank",
+    columns: ["hot_rank", "id"],
+    behind: "(hot_rank < ? OR (hot_rank = ? AND id < ?))",
+    values: ({ hot, id }) => [hot, hot, id],
+  },
+  new: { index: "new", columns: ["created_at", "id"], behind: newestFirst.behind, values: newestFirst.values },
+  top: {
+    index: "top",
+    columns: ["score", "created_at", "id"],
+    behind: "(score < ? OR (score = ? AND created_at < ?) OR (score = ? AND created_at = ? AND id < ?))",
+    values: ({ score, createdAt, id }) => [score, score, createdAt, score, createdAt, id],
+  },
+} satisfies Record<string, Order>;
 
-export function listHot(db: Queryable, page: FeedPage): Promise<PostRow[]> {
-  return listInOrder(db, hot, page);
-}
-
-export function listNew(db: Queryable, page: FeedPage): Promise<PostRow[]> {
-  return listInOrder(db, newest, page);
-}
-
-/** Posts of all time by score. For posts of a window, which no index has in order, see top-windows.ts. */
-export function listTop(db: Queryable, page: FeedPage): Promise<PostRow[]> {
-  return listInOrder(db, top, page);
-}
-
-function listInOrder(db: Queryable, order: Order, { communityId, start, limit }: FeedPage): Promise<PostRow[]> {
+/** A page of a feed. */
+export function listFeedPage(
+  db: Queryable,
+  sort: keyof typeof feedOrders,
+  { communityId, start, limit }: FeedPage,
+): Promise<PostRow[]> {
+  const order = feedOrders[sort];
   const conditions: string[] = [];
   const params: Param[] = [];
   if (communityId !== undefined) {
@@ -104,7 +96,7 @@ export async function areMoreSince(
   offset: number,
 ): Promise<boolean> {
   const inCommunity = communityId === undefined ? "" : "community_id = ? AND ";
-  const sql = `SELECT 1 FROM posts FORCE INDEX (${indexName(newest.index, communityId)})
+  const sql = `SELECT 1 FROM posts FORCE INDEX (${indexName(feedOrders.new.index, communityId)})
     WHERE ${inCommunity}created_at >= ? ORDER BY created_at, id LIMIT 1 OFFSET ?`;
   const params = communityId === undefined ? [since] : [communityId, since];
   return (await db.rows(sql, [...params, String(offset)])).length > 0;

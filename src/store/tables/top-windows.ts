@@ -1,6 +1,6 @@
 import type { Param, Queryable } from "../database/queryable.ts";
 import { oldestBand } from "./age-bands.ts";
-import { descending, type FeedPage, top } from "./feeds.ts";
+import { descending, type FeedPage, feedOrders } from "./feeds.ts";
 import { joinPosts, type PostRow, selectPosts } from "./posts.ts";
 
 /*
@@ -20,6 +20,8 @@ export interface TopWindow {
   /** The band that ended at the start of the window when the first page was read. */
   band: number;
 }
+
+const { top } = feedOrders;
 
 interface Statements {
   /** From an offset. */
