@@ -14,7 +14,7 @@ export function decodePosition(cursor: string, postId: number, sort: CommentSort
   return { score, createdAt, id };
 }
 
-/** The order `old` was there before the others. */
+/** The name of the list. `old` is left out, because that order existed before cursors named one. */
 function listOf(postId: number, sort: CommentSort): Cursor {
   return ["comments", postId, ...(sort === "old" ? [] : [sort])];
 }

@@ -42,10 +42,10 @@ const windowBands: Record<FeedWindow, number | undefined> = { day: 0, week: 1, m
 const deepOffset = 1_000;
 /**
  * How long a cursor keeps the start of its first page's window, in milliseconds; after that the start moves. Posts that have
- * left the window since the first page are found one by one, so neither a slow client nor a forged cursor may ask for many.
+ * left the window since the first page are found one by one, so neither a slow client nor a forged cursor may need many.
  */
 const keptStartMs = 86_400_000;
-/** What a cursor is bound to: all pages of a feed have the same values. */
+/** The feed that a cursor belongs to: all of its pages have the same values. */
 interface FeedIdentity {
   sort: FeedSort;
   communityId: number | undefined;

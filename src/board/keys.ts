@@ -8,7 +8,7 @@ export function createApiKey(): string {
   return `stoa_${randomBytes(32).toString("base64url")}`;
 }
 
-/** The hash of a key, which is stored instead of the key. The key has 256 random bits, so the hash needs no salt. */
+/** The hash of a key, which is stored instead of it. A key has 256 random bits, so the hash needs no salt. */
 export function hashApiKey(key: string): Buffer {
   return createHash("sha256").update(key).digest();
 }

@@ -17,7 +17,7 @@ export function startSweep(
   log: { warn(fields: object, message: string): void },
 ): Ticker {
   const sweep = async (signal: AbortSignal) => {
-    // While writes are refused, sweeps wait. Other parts report the reason.
+    // While writes are refused, sweeps wait. Others report the reason.
     if (board.refusal !== undefined) return;
     for (const task of tasks) await task(board, signal);
   };

@@ -50,8 +50,7 @@ export async function getVote(db: Queryable, caller: Caller, { kind, id }: Voted
 }
 
 /**
- * The caller's votes on posts or comments, in the order of their ids. Where it has none, also for what does not exist, the
- * vote is 0.
+ * The caller's votes on posts or comments, in the order of their ids. Without a vote, and for what does not exist, it is 0.
  * @param ids at most 100
  */
 export async function getVotes(

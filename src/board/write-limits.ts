@@ -11,7 +11,7 @@ import type { Policies, Policy } from "../rate-limits/policy.ts";
 import { advanceLimit, findArrivals, lowerLimit, type Subject, sweepAddresses } from "../store/tables/limits.ts";
 import type { Board, Queryable, Unit } from "./board.ts";
 
-/** How far the clocks of replicas may differ, in microseconds. A time further ahead was stored before a clock was set back. */
+/** How far the clocks of replicas may differ, in microseconds. A time that is further ahead is from before a clock was set back. */
 const clockTolerance = 60_000_000;
 const sweepBatch = 1_000;
 
@@ -41,7 +41,7 @@ export class WriteLimits {
     const policy = this.#newAgentPolicies[name];
     const until = policy && newUntil(charged.createdAt, unit.now);
     if (policy === undefined || until === undefined) return ordinary;
-    // A row of its own: the time of one limit says nothing in another.
+    // It has a row of its own, because the stored time of one limit means nothing to another.
     const smaller = await spend(unit, policy, charged.id, `new_${name}`);
     const verdict = stricter(untilOrdinary(smaller, until, unit.now), ordinary);
     return { ...verdict, repair: both(ordinary.repair, smaller.repair) };

@@ -39,10 +39,10 @@ export interface ShownKey {
  * Keys are looked up together (see `Batch`): those of all callers that wait take one statement. No answer is older than the
  * request that asked.
  *
- * An unknown key may be the first use of a good one. It is looked up even if its address has sent many wrong keys: an
- * attacker behind the same address must not lock an agent out. Unknown keys have look-ups of their own, so that known ones do
- * not wait for them. An attacker cannot load the database either: at most four statements run for unknown keys at a time, each
- * for up to 64 keys, and the process cannot receive keys faster. Repeated wrong keys cost no look-up at all.
+ * An unknown key may be a good key that is used for the first time. It is looked up even if its address has sent many wrong
+ * keys: an attacker behind the same address must not lock an agent out. Unknown keys have look-ups of their own, so that known
+ * ones do not wait for them. An attacker cannot overload the database either: at most four statements run for unknown keys at
+ * a time, each for up to 64 keys, and the process cannot receive keys faster. Repeated wrong keys cost no look-up at all.
  */
 export class ApiKeys {
   readonly #board: Board;
@@ -69,7 +69,7 @@ export class ApiKeys {
     this.#knownLookUps = lookUps();
   }
 
-  /** The API key of an Authorization header; undefined where it holds nothing that could be one. */
+  /** The API key of an Authorization header; undefined if it holds nothing that could be one. */
   shown(authorization: string): ShownKey | undefined {
     const text = bearerOf(authorization);
     return text !== undefined && apiKeyForm.test(text) ? shownKey(text) : undefined;
@@ -109,7 +109,7 @@ export class ApiKeys {
   }
 
   /**
-   * Why streams that an agent has opened by this key must end; undefined while they may go on. It is looked up now.
+   * Why streams that an agent has opened by this key must end; undefined while they may go on. The key is looked up anew.
    * @returns StoaError `unauthorized` if the key is not the agent's any more, `forbidden` while the agent is suspended
    */
   async refusalOfStreams({ hash }: ShownKey, agent: number): Promise<StoaError | undefined> {

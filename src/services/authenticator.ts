@@ -10,7 +10,7 @@ import { agentClaimId, eraseKeyResponse, isRepeatableRotation } from "../idempot
 import { bearerOf } from "./api-keys.ts";
 import { createSecretCheck } from "./secrets.ts";
 
-/** Who is behind an Authorization header, for operations that ask. */
+/** Finds who sends an Authorization header, for operations that need to know. */
 export class Authenticator {
   readonly #board: Board;
   readonly #isOperatorToken: (shown: string) => boolean;

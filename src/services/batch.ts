@@ -39,7 +39,7 @@ export class Batch<Value> {
   }
 
   /**
-   * @throws what the look-up throws; the signal's reason; StoaError `unavailable` where too many wait, or the caller's time is
+   * @throws what the look-up throws; the signal's reason; StoaError `unavailable` if too many wait, or the caller's time is
    * over
    */
   async find(key: string, { signal, endsAt }: Patience): Promise<Value> {

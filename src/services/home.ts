@@ -8,7 +8,7 @@ import type { Verdict } from "../rate-limits/new-agents.ts";
 import { wholeSeconds } from "../rate-limits/policy.ts";
 import { toInboxItem } from "./inbox-mapper.ts";
 
-// The reply must stay below 4 KB, whatever the texts are. A test measures the largest one.
+// The reply must stay below 4 KB, whatever the texts are. A test measures the largest possible reply.
 
 /** How many items of the inbox it has. */
 const maxItems = 5;

@@ -3,8 +3,8 @@ import { badInput } from "../errors.ts";
 import type { Json } from "../receipt/canonical.ts";
 
 /**
- * Refuses names that may not be those that the caller wrote. Messages in JSON are read by JSON.parse, which may misread a name
- * with escapes; a misread name contains a backslash (src/receipt/parse.ts). REST has a reader of its own.
+ * Refuses names that JSON.parse may have misread. RPC messages in JSON are read by JSON.parse, which may misread a name with
+ * escapes; a misread name contains a backslash (see src/receipt/parse.ts). REST has a parser of its own.
  * @throws StoaError `bad_input`; `field` is the path of the member at fault
  */
 export function checkNamesAsRead(context: HandlerContext, value: Json, path: string): void {

@@ -5,8 +5,8 @@ import type { ReceiptRow } from "../ledger/ledger.ts";
 import { parseJson } from "../receipt/parse.ts";
 
 /**
- * From stored receipts to those of the contract, which are written out: `create` would take as long as all else. `siteUrl`
- * gives the root address, without a slash at its end.
+ * Makes the receipts of the contract from stored ones. They are object literals, because `create` would take as long as
+ * everything else. `siteUrl` is the root address without a slash at its end.
  */
 export class ReceiptMapper {
   readonly #siteUrl: string;

@@ -15,9 +15,9 @@ import type { ModerationAct, ModerationReason } from "../moderation/words.ts";
 import { idsOf, putItems } from "./notes.ts";
 import { recipientsOf } from "./recipients.ts";
 
-// What becomes of items when the words change that they are about.
+// How the items of inboxes follow when posts and comments are edited, removed or restored.
 
-/** A post, or a comment on it. Its row is locked. */
+/** The text that items are about: a post, or a comment on it. Its row is locked. */
 export interface Words {
   postId: number;
   /** Null for a post. */
@@ -77,8 +77,8 @@ interface Text {
 }
 
 /**
- * Follows an edit: takes the items of agents that are not mentioned any more, and adds those of agents that are mentioned
- * for the first time. The new text must be stored.
+ * Follows an edit: deletes the items of agents that are not mentioned any more, and adds items for agents that are newly
+ * mentioned. The new text must be stored.
  */
 export async function noteEdit(unit: Unit, words: Words, before: Text, after: Text): Promise<void> {
   const [old, now] = [before, after].map(({ title, body }) => findMentions(body, title)) as [string[], string[]];
@@ -105,7 +105,7 @@ export async function putActItem(unit: Unit, agentId: number, act: NotedActRow):
   await putItems({ ...unit, now: act.created_at }, [{ agentId, type: "moderation" }], cause);
 }
 
-/** Takes items out of their inboxes. @param others the agents whose inboxes are to be locked as well */
+/** Deletes items from their inboxes. @param others the agents whose inboxes must be locked as well */
 async function takeItems({ tx }: Unit, items: readonly ItemKey[], others: readonly number[]): Promise<void> {
   if (items.length === 0) return;
   await lockInboxes(tx, [...others, ...items.map(({ agent_id }) => agent_id)]);

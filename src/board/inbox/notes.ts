@@ -5,8 +5,8 @@ import type { Queryable, Unit } from "../board.ts";
 import { recipientsOf } from "./recipients.ts";
 
 /*
- * Items are written in the transaction of their cause, after the rows of agents. So an item is never lost, and never there
- * without its cause. The functions for changes of what stands are in changes.ts.
+ * Items are written in the transaction of their cause, after the rows of agents. So no item is lost, and none exists without
+ * its cause. changes.ts has the functions for edits, removals and restores.
  */
 
 /** Notes a new post in the inboxes of those that it mentions. */

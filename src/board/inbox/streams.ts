@@ -4,7 +4,7 @@ import { type InboxItemRow, listItemsFrom, readNewestItems } from "../../store/t
 import { GrowthWatch } from "../../timing/growth-watch.ts";
 import type { Board, Queryable } from "../board.ts";
 
-/** How many items a stream has in memory. It is little, because thousands of clients may stop reading at the same time. */
+/** How many items a stream has in memory: few, because thousands of clients may stop reading at the same time. */
 const portion = 16;
 
 export interface InboxQuery {

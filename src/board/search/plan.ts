@@ -18,12 +18,12 @@ const sampleSize = 1_000;
 const commonShare = 0.04;
 /** Items are read one by one if more than this share of them matches: a page of 25 is full after 1,250 of them. */
 const scannedShare = 0.02;
-/** The engine reads and ranks each item that matches: these in 30 ms, on an idle machine. */
+/** The engine reads and ranks each item that matches. For this many it takes 30 ms on an idle machine. */
 const maxRankedMatches = 5_000;
-/** A sample with fewer matches does not tell how many items a scan would read. */
+/** With fewer matches, a sample does not tell how many items a scan would read. */
 const minMatches = 3;
 const pageSize = 25;
-/** How many words are looked at. The index gets no others. */
+/** How many words are considered. The index is not asked for others. */
 export const maxWords = 8;
 
 /** Decides how to search. @param words all that must occur */

@@ -2,8 +2,8 @@ import { badInput } from "../../errors.ts";
 import { normalize, pairTokens, type Run, runsOf, wordToken } from "./tokens.ts";
 
 /*
- * What somebody looks for: words, "phrases" and -without. Everything else that is typed separates words. Parts of one word,
- * as in node.js, must follow each other, like a phrase.
+ * A query has words, "phrases" and -excluded words. All other characters separate words. The parts of one word, as in
+ * node.js, must follow each other like those of a phrase.
  */
 
 /** A query in tokens. A term is a token, or several that must follow each other, separated by spaces. */

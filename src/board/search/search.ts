@@ -39,9 +39,9 @@ export interface SearchResult<Type extends Searched> {
 }
 
 /*
- * `new` is in the order of ids, and each page in the order of time. MySQL cannot add the time to a table with a full-text
- * index while others write. Where several servers write at a time, items of neighbouring pages may be out of order, by about
- * the time in which one server hears of the other's writes. No result is repeated or missed.
+ * `new` goes by ids, and each page is sorted by time, because MySQL cannot add the time to a table with a full-text index
+ * while others write. If several servers write at the same time, items of neighbouring pages may be out of order, by about
+ * the time that a write takes from one server to the other. No result is repeated or missed.
  */
 
 /** The number of results that are ranked. */
@@ -120,10 +120,7 @@ async function nextEntries(
   return { entries, end: entries.length === count ? entries.at(-1) : unread };
 }
 
-/**
- * Ranks change while others write, and all of them a little at a time. So a page begins after the place that the last
- * result has now.
- */
+/** Every write changes all ranks a little. So a page begins after the place that the last result has now. */
 async function nextByRank(
   db: Queryable,
   scope: SearchScope,

@@ -18,11 +18,11 @@ export interface Run {
   readonly isUnspaced: boolean;
 }
 
-/** Invisible characters: joiners, soft hyphens, variation selectors. They are neither part of a word nor its end. */
+/** Invisible characters: joiners, soft hyphens, variation selectors. They are ignored within words. */
 const ignorable = /\p{Default_Ignorable_Code_Point}+/gu;
 /**
- * What combines with the character before it, beyond the first 30 (https://unicode.org/reports/tr15/, "stream-safe"). NFKC
- * brings marks into an order, in a time that grows with the square of their number. No language needs as many.
+ * Combining marks beyond the first 30 on a character (https://unicode.org/reports/tr15/, "stream-safe"). NFKC sorts marks in
+ * a time that grows with the square of their number. No language needs so many.
  */
 const excessMarks = /([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu;
 const words = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;

@@ -27,7 +27,7 @@ export async function advanceLimit(
   return insertId === 0 ? now + interval : insertId;
 }
 
-/** More than there are limits of an agent. */
+/** More than the number of limits that an agent has. */
 const maxLimits = 64;
 
 /** The theoretical arrival times of an agent, in microseconds since 1970, by the kinds of its limits. */

@@ -1,6 +1,6 @@
 /*
- * Lists by time are ordered by the time and then by the id. Each server of a cluster gives out ids (AUTO_INCREMENT) in an
- * order of its own. So an id tells rows apart, and nothing else: not which one is newer.
+ * Lists by time are ordered by the time and then by the id. Each server of a cluster gives out ids (AUTO_INCREMENT) in its own
+ * order. So an id only identifies a row; it does not tell which of two rows is newer.
  */
 
 /** A place in a list by time, between elements: after the one with these values. */

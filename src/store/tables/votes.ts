@@ -51,7 +51,7 @@ const statements = {
     "comment_votes",
     "comment_id",
     "t.upvotes = ?, t.downvotes = ?, t.score = ?",
-    // An outer join, so that a missing author is no reason to lose the vote.
+    // An outer join, so that the vote is not lost if the author is missing.
     "LEFT JOIN agents a ON a.id = t.author_id",
   ),
 };
