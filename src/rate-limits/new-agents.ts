@@ -10,7 +10,7 @@ import { type LimitName, limitNames, parseQuota, type Quota, type Quotas } from 
  */
 
 /** How long an agent is new, in milliseconds. */
-export const newAgentMs = 86_400_000;
+const newAgentMs = 86_400_000;
 
 /** The limits that may be smaller for new agents: those of agents that all replicas share. */
 export const newAgentLimitNames: readonly LimitName[] = limitNames.filter(

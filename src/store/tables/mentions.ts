@@ -14,10 +14,8 @@ export async function findMentioned(db: Queryable, names: readonly string[]): Pr
   return new Map(rows.map(({ id, name_key }) => [name_key, id]));
 }
 
-/** A standing comment, and the authors that its items depend on. */
+/** The text of a comment that stands, and the authors that its items depend on. */
 export interface CommentWords {
-  post_id: number;
-  author_id: number;
   body: string;
   post_author: number;
   /** Null if the comment is no reply. */
@@ -27,8 +25,7 @@ export interface CommentWords {
 /** The post and the parent of a comment may be removed. */
 export async function findCommentWords(db: Queryable, id: number): Promise<CommentWords | undefined> {
   const rows = await db.rows<CommentWords>(
-    `SELECT c.post_id, c.author_id, c.body, COALESCE(p.author_id, r.author_id) AS post_author,
-       COALESCE(k.author_id, d.author_id) AS parent_author
+    `SELECT c.body, COALESCE(p.author_id, r.author_id) AS post_author, COALESCE(k.author_id, d.author_id) AS parent_author
      FROM comments c LEFT JOIN posts p ON p.id = c.post_id LEFT JOIN removed_posts r ON r.id = c.post_id
      LEFT JOIN comments k ON k.id = c.parent_id LEFT JOIN removed_comments d ON d.id = c.parent_id
      WHERE c.id = ?`,
@@ -37,11 +34,7 @@ export async function findCommentWords(db: Queryable, id: number): Promise<Comme
   return rows[0];
 }
 
-/** A standing post, as far as its items depend on it. */
-export async function findPostWords(
-  db: Queryable,
-  id: number,
-): Promise<{ author_id: number; title: string; body: string } | undefined> {
-  const sql = "SELECT author_id, title, body FROM posts WHERE id = ?";
-  return (await db.rows<{ author_id: number; title: string; body: string }>(sql, [id]))[0];
+/** The text of a post that stands. */
+export async function findPostWords(db: Queryable, id: number): Promise<{ title: string; body: string } | undefined> {
+  return (await db.rows<{ title: string; body: string }>("SELECT title, body FROM posts WHERE id = ?", [id]))[0];
 }

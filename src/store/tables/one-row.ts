@@ -26,8 +26,3 @@ export function isCount(value: unknown): value is number {
 export function isTime(value: unknown): value is number {
   return isCount(value) && value <= latestMs;
 }
-
-/** Whether a stored text is a date, YYYY-MM-DD. */
-export function isDate(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(`${text}T00:00:00Z`));
-}

@@ -66,9 +66,8 @@ export async function findReportBy(
   return (await db.rows<ReportRow>(sql, [item, itemId, agentId]))[0];
 }
 
-export async function findReport(db: Queryable, id: number): Promise<(ReportRow & { is_open: number }) | undefined> {
-  const sql = `SELECT ${columns}, r.is_open FROM reports r ${joinNames} WHERE r.id = ?`;
-  return (await db.rows<ReportRow & { is_open: number }>(sql, [id]))[0];
+export async function findReport(db: Queryable, id: number): Promise<ReportRow | undefined> {
+  return (await db.rows<ReportRow>(`${selectReport} WHERE r.id = ?`, [id]))[0];
 }
 
 /** As for comments, the ids of a page come first, from an index that is in order. */

@@ -1,7 +1,7 @@
 import { StoredDamage } from "../../errors.ts";
+import { isDate } from "../../receipt/document.ts";
 import { isDuplicate } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
-import { isDate } from "./one-row.ts";
 
 /** Records that receipt `seq` seals a day; false if the day was sealed before. */
 export function insertSealedDay(tx: Tx, date: string, seq: number): Promise<boolean> {

@@ -68,7 +68,7 @@ export async function findVotes(
 }
 
 /** How many votes are looked up at once. */
-export const maxVotesAtOnce = 100;
+const maxVotesAtOnce = 100;
 /** The lengths of lists of ids, so that the statements are a fixed set. */
 const listSizes = [10, maxVotesAtOnce] as const;
 
