@@ -208,6 +208,6 @@ export async function eraseKeyResponse(
 export async function isRepeatableRotation(db: Queryable, id: Buffer, now: number): Promise<boolean> {
   const known = await findReply(db, id);
   if (known?.damaged || known?.lostTime) throw damagedResponse();
-  // Of all calls by agents, only rotations have encrypted responses.
+  // Rotations are the only calls by agents whose responses are encrypted.
   return known?.sealed === true && now < known.created_at + rotationRepeatableMs;
 }

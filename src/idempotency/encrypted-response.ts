@@ -6,7 +6,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:cr
  * random. The stored bytes are the salt (16 bytes), the nonce (12), the tag (16) and the ciphertext.
  */
 
-/** What a client that repeats the call knows, and the database does not. */
+/** The secret of a client that repeats the call. The database does not have it. */
 export interface ResponseSecret {
   idempotencyKey: string;
   /** The API key that makes the call; undefined for a registration. */

@@ -40,8 +40,8 @@ export function toOutline<Reply extends Message>(reply: Reply): Reply {
 }
 
 /**
- * Gives a stored reply back the text and the author that it was stored without. What is removed now is shown as everybody
- * sees it, whatever is stored.
+ * Adds to a stored reply the text and the author that it was stored without. A post or comment that is removed now is shown
+ * as everybody sees it, whatever is stored.
  * @param request the repeated call
  */
 export async function fillOutline(db: Queryable, stored: Message, request: Message, items: Items): Promise<void> {

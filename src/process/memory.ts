@@ -4,7 +4,7 @@ import { getHeapStatistics } from "node:v8";
 
 /** How a process uses its memory, in bytes. */
 export interface MemoryUse {
-  /** What was reachable in the heap at its last full collection; 0 if that was too long ago. */
+  /** The reachable part of the heap at the last full collection; 0 if that was too long ago. */
   heapLive: number;
   /** What V8 may use for the heap. The process ends if it needs more. */
   heapLimit: number;

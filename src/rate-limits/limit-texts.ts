@@ -31,7 +31,7 @@ export const limitTexts: Readonly<Record<LimitName, LimitText>> = {
   credentials: { counted: "wrong API keys and tokens", per: "client address", replicas: "each on its own" },
 };
 
-/** What a limit has counted too many of when it refuses a call. */
+/** What there are too many of when a limit refuses a call. */
 export function countedBy(name: LimitName): string {
   const { counted, per } = limitTexts[name];
   return per === "agent" ? counted : `${counted} from this address`;

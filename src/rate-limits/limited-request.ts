@@ -93,7 +93,7 @@ export class LimitedRequest {
   /** Records what a limit has decided. @throws StoaError `rate_limited` if it refuses the request */
   enforce(verdict: Verdict): void {
     const { policy, decision } = verdict;
-    // Of the two limits of a new agent, the one that decided is reported.
+    // A new agent has two limits. The one that decided is reported.
     if (policy.name === this.#own?.name) this.#own = policy;
     this.#decisions.set(policy, decision);
     if (!decision.allowed) throw this.#refuse(verdict);

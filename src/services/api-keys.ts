@@ -120,7 +120,7 @@ export class ApiKeys {
     return isSuspended ? suspended(suspension) : undefined;
   }
 
-  /** Begins the time of a call, or of a look-up for none. */
+  /** Begins the time of a call, or of a look-up that belongs to no call. */
   #beginCall(signal = new AbortController().signal): Patience {
     return { signal, endsAt: performance.now() + this.#board.beginCall(signal) };
   }

@@ -4,7 +4,7 @@ import { ItemTurns, pace } from "../rate-limits/pacing.ts";
 
 /** A stream spends a further call of its caller's limit for each so many items. */
 const itemsPerCall = 100;
-/** A stream that made its last item so recently is in the middle of a portion, and needs no turn, in milliseconds. */
+/** A stream whose last item is more recent than this, in milliseconds, is in the middle of a portion and needs no turn. */
 const portionMs = 10;
 
 /** The pace of all streams of a service, which take turns. */

@@ -41,7 +41,7 @@ export async function noteAct(unit: Unit, words: Words, { moderator, act, reason
 }
 
 /**
- * Takes the items about words that are removed out of all inboxes, and notes the act of moderation.
+ * Deletes the items about a text that is removed from all inboxes, and notes the act of moderation.
  * @returns whether the act is noted
  */
 export async function noteRemoval(unit: Unit, words: Words, act: NotedAct): Promise<boolean> {
@@ -50,7 +50,7 @@ export async function noteRemoval(unit: Unit, words: Words, act: NotedAct): Prom
 }
 
 /**
- * Puts the items about words that are restored back under new ids, and notes the act of moderation.
+ * Puts the items about a text that is restored back under new ids, and notes the act of moderation.
  * @returns whether the act is noted
  */
 export async function noteRestore(unit: Unit, words: Words, act: NotedAct): Promise<boolean> {

@@ -7,7 +7,7 @@ import { type Check, checks } from "./checks.ts";
 
 export { describeFinding, type Outcome } from "../../store/recount/finding.ts";
 
-/** How many keys of a table one statement checks. What it counts of each is seen at the same moment. */
+/** How many keys of a table one statement checks. */
 const maxKeys = 1_000;
 const maxSafe = Number.MAX_SAFE_INTEGER;
 /** Below every key. */
@@ -49,14 +49,14 @@ async function* walk(db: Queryable, check: Check, now: () => number): AsyncGener
   }
 }
 
-/** Keys beyond 2^53 are damage, and numbers cannot tell them apart: they are one range, as are those below -2^53. */
+/** Keys beyond 2^53 are damage, and a Number cannot distinguish them. They are one range, and so are those below -2^53. */
 function rangeFrom(first: number): Range {
   const to = first + maxKeys - 1;
   if (first < -maxSafe) return { after: beforeAll, to: -maxSafe };
   return to <= maxSafe ? { after: first - 1, to } : { after: Math.min(first - 1, maxSafe), to: 2 ** 63 };
 }
 
-/** Of a single key, up to about `maxFindings` findings are reported. The next run finds the others. */
+/** For a single key, about `maxFindings` findings are reported. The next run finds the others. */
 async function* findIn(db: Queryable, check: Check, range: Range, now: () => number): AsyncGenerator<Finding, void> {
   const found = await check.find(db, range, now());
   const keys = range.to - range.after;

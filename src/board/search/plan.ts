@@ -66,7 +66,7 @@ function isScanCheaper(by: "rank" | "newest", all: Sample, here: Sample, holding
   return holding.reduce((sum, count) => sum + count, 0) * itemsForEach > scanned;
 }
 
-/** Of few items, no share is large: the index is small. */
+/** With few items no share counts as large, because the index is small. */
 function isAbove(share: number, count: number, items: number): boolean {
   return items >= sampleSize && count > items * share;
 }

@@ -38,7 +38,7 @@ export function checkPlain(value: Json, path: string, level = 0): void {
 }
 
 /**
- * Makes the evidence of a session from what the caller supplies, `session` and `source`.
+ * Makes the evidence of a session from the caller's evidence, `session` and `source`.
  * @throws StoaError `bad_input`; `field` is the path of the bad member
  */
 export function sessionEvidence(

@@ -107,7 +107,7 @@ async function makeData(
 function initCommand(program: ServerProgram, folder: string): [string, ...string[]] {
   const dataArgs = ["--no-defaults", `--datadir=${folder}`];
   if (program.installDb === undefined) return [program.command, ...dataArgs, "--initialize-insecure"];
-  // --force skips a look-up of the machine's own name, which is not needed.
+  // --force skips the look-up of the machine's own name, which is not needed.
   const normal = ["--auth-root-authentication-method=normal", "--skip-test-db", "--force"];
   return [program.installDb, ...dataArgs, ...normal];
 }

@@ -62,7 +62,7 @@ export async function stopStaleServer(
   throw new Error(`the database server of an earlier run (process ${server.pid}) cannot be stopped; stop it by hand`);
 }
 
-/** The record in a copy of the data folder is the original's, and counts for nothing. */
+/** Reads the record. In a copy of a data folder it is the record of the original, and ignored. */
 function recordedServer(dataDir: string): RecordedServer | undefined {
   try {
     const { pid, socketFolder, data } = JSON.parse(readFileSync(join(dataDir, recordName), "utf8"));
@@ -92,6 +92,6 @@ function commandLine(pid: number): string {
   if (process.platform !== "linux") {
     return execFileSync("ps", ["-ww", "-o", "command=", "-p", String(pid)], { encoding: "utf8", stdio: "pipe" });
   }
-  // In the /proc of another process namespace, the ids are not the ids that signals use.
+  // If /proc belongs to another process namespace, its ids are not those that signals use.
   return readlinkSync("/proc/self") === String(process.pid) ? readFileSync(`/proc/${pid}/cmdline`, "utf8") : "";
 }

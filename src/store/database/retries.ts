@@ -51,7 +51,7 @@ export class Retries {
 
   /**
    * @param isCluster whether another server may answer instead
-   * @param isClaimed whether an attempt finds out that one before it has committed
+   * @param isClaimed see `TransactionOptions`
    * @returns whether to try again, when it is time for that
    * @throws the signal's reason, when it aborts during the wait
    */

@@ -1,4 +1,4 @@
-/** What a service has to know of an error of the server. */
+/** What the service needs to know about an error of the server. */
 export interface ServerError {
   /** A few words that may be published. */
   reason: string;

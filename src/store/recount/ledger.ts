@@ -1,4 +1,4 @@
-// What a check of the ledger's tables reads and repairs.
+// Reads and repairs for the check of the ledger's tables.
 import type { Queryable, Tx } from "../database/queryable.ts";
 import type { Head } from "../tables/receipts.ts";
 import type { Calendar } from "../tables/seals.ts";

@@ -1,4 +1,4 @@
-// What a check of the record of moderation reads.
+// Reads for the check of the record of moderation.
 import type { Queryable } from "../database/queryable.ts";
 
 /** The head of the record, and the highest id at the same moment. Undefined if the head is missing. */

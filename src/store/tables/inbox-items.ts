@@ -22,8 +22,8 @@ export interface InboxItemRow {
 }
 
 /**
- * The page of ids comes first, as for feeds. Sorting rows with texts would take a temporary table. While MariaDB takes a
- * new table of inboxes for nearly empty, it would read all of them for each page, so the index is named.
+ * The page of ids comes first, as for feeds. Sorting rows with texts would take a temporary table. The index of inboxes is
+ * named, because MariaDB may take a new table for nearly empty, and then reads all of it for each page.
  */
 const select = (
   page: string,

@@ -23,7 +23,7 @@ export interface Ranked {
   relevance: number;
 }
 
-/** Statements have one of these numbers of needles, so that their number is small. */
+/** A statement has one of these numbers of needles, so that there are few different statements. */
 const needleCounts = [0, 2, 8, 32];
 
 /** What the newest items of a place tell of all of them. */
