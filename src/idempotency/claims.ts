@@ -127,8 +127,8 @@ function repeat(known: StoredResponse, claim: Claim, expiryNow: number): Perform
   if (reply === undefined && item === null) {
     throw badInput(
       field,
-      "The call under this Idempotency-Key has taken effect; its reply held an API key, and is erased since that key was" +
-        " first used, or an hour has passed.",
+      "The call under this Idempotency-Key has taken effect. Its reply held an API key, and was erased because that key was" +
+        " used or an hour has passed.",
     );
   }
   return { reply: reply ?? null, item, item_id, attempt };
@@ -137,7 +137,7 @@ function repeat(known: StoredResponse, claim: Claim, expiryNow: number): Perform
 /** The failure where a stored response cannot be read. The call is not made again, because it has taken effect. */
 export function damagedResponse(cause?: unknown): StoredDamage {
   return new StoredDamage(
-    "The call under this Idempotency-Key has taken effect, but its stored reply is damaged. Look whether what it made is there.",
+    "The call under this Idempotency-Key has taken effect, but its stored reply is damaged. Check whether what it made is there.",
     cause,
   );
 }
