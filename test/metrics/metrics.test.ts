@@ -294,10 +294,8 @@ it("counts replays and shared reads", async () => {
     return new Promise<unknown>((resolve) => stream.once("response", (reply) => resolve(reply[":status"])));
   });
   await waitUntil("a read to wait for the table", async () => {
-    const rows = await service.db.rows(
-      "SELECT 1 FROM information_schema.processlist WHERE state LIKE 'Waiting for table%'",
-    );
-    return rows.length > 0;
+    const rows = await service.db.rows<{ db: string | null; State: string | null }>("SHOW FULL PROCESSLIST");
+    return rows.some(({ db, State }) => db === service.db.config.database && State?.startsWith("Waiting for table"));
   });
   await lock.query("UNLOCK TABLES");
   lock.release();
