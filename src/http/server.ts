@@ -15,12 +15,10 @@ import type { ErrorPages } from "./errors/error-pages.ts";
 import { addMetricsRoute } from "./health/metrics-route.ts";
 import { addHealthRoutes } from "./health/routes.ts";
 import type { Port } from "./port/port.ts";
-import { maxBodyBytes, RequestBodies } from "./requests/bodies.ts";
-import type { RequestContext } from "./requests/context.ts";
+import { RequestBodies } from "./requests/bodies.ts";
 import { addRestRoutes } from "./rest/routes.ts";
 import { answerUnknownRpc } from "./rpc/refusal.ts";
 import { addRpcRoutes } from "./rpc/routes.ts";
-import { WatchReplies } from "./rpc/watch-replies.ts";
 import { OpenStreams } from "./streams/open-streams.ts";
 
 /** What routes beside the API share with it. */
@@ -86,27 +84,8 @@ const refuseSchemas = (): never => {
 const maxParamLength = 65_536;
 
 /** Builds the transport: REST by the facade, Connect, gRPC and gRPC-Web, the pages, and the health routes. */
-export async function createServer({
-  table,
-  innermost,
-  pages,
-  addRoutes,
-  transportSecurity,
-  checkReady,
-  shutdown,
-  tools = [],
-  limiter,
-  streams: streamLimits,
-  overload: overloadLimits,
-  memory,
-  trustProxy,
-  metricsToken,
-  log,
-  logAddresses,
-  gauges = [],
-  heartbeatMs,
-  port,
-}: ServerOptions): Promise<Server> {
+export async function createServer(options: ServerOptions): Promise<Server> {
+  const { table, shutdown, limiter, overload: limits, memory: probe, log, port, tools = [], gauges = [] } = options;
   const app = fastify({
     // The edge logs each request, and gives it its id.
     logger: false,
@@ -118,38 +97,29 @@ export async function createServer({
     rewriteUrl: routable,
     frameworkErrors: (_error, request, reply) => router.refuse(request, reply as never),
   });
-  const interceptors = createInterceptors(innermost);
+  const interceptors = createInterceptors(options.innermost);
   const bodies = new RequestBodies();
-  const addresses = new ClientAddresses(trustProxy, () =>
+  const addresses = new ClientAddresses(options.trustProxy, () =>
     log.warn("an untrusted peer sends X-Forwarded-For or Forwarded: if it is your proxy, set STOA_TRUST_PROXY"),
   );
-  const overload = new Overload({ limits: overloadLimits, log, probe: memory, onLasting: () => streams.shed() });
+  const overload = new Overload({ limits, log, probe, onLasting: () => streams.shed() });
   const admission = new Admission({ limiter, addresses, table, overload, log });
-  const streams = new OpenStreams({ limits: streamLimits, addresses, overload, keys: table.keys, shutdown });
+  const streams = new OpenStreams({ limits: options.streams, addresses, overload, keys: table.keys, shutdown });
   const metrics = new Metrics([...gauges, ...loadGauges(streams, overload)]);
-  const watchReplies = new WatchReplies();
-  const requestLog = new RequestLog(log, logAddresses);
+  const requestLog = new RequestLog(log, options.logAddresses);
+  const { pages, transportSecurity } = options;
   const edge = new Edge({ admission, metrics, requestLog, shutdown, pages, transportSecurity });
-  const commonFields = (context: RequestContext) => edge.fieldsOf(context);
   const router = new Router(app, edge, answerUnknownRpc);
-  addRestRoutes(router, { table, interceptors, admission, streams, bodies, commonFields, heartbeatMs });
-  addRpcRoutes(router, {
-    table,
-    tools,
-    interceptors,
-    admission,
-    streams,
-    bodies,
-    readMaxBytes: maxBodyBytes,
-    commonFields,
-    onStream: (context) => watchReplies.follow(context),
-  });
-  addRoutes?.(router, { interceptors, admission, bodies });
-  addHealthRoutes(router, checkReady);
-  if (metricsToken !== undefined) addMetricsRoute(router, { metrics, token: metricsToken, admission });
+  const parts = { table, interceptors, admission, streams, bodies };
+  addRestRoutes(router, { ...parts, heartbeatMs: options.heartbeatMs });
+  addRpcRoutes(router, { ...parts, tools });
+  options.addRoutes?.(router, parts);
+  addHealthRoutes(router, options.checkReady);
+  const token = options.metricsToken;
+  if (token !== undefined) addMetricsRoute(router, { metrics, token, admission });
   const drain = async () => {
     overload.stop();
-    await watchReplies.ended();
+    await streams.ended();
     await port.drained();
   };
   await app.ready();
@@ -157,13 +127,8 @@ export async function createServer({
 
   return {
     metrics,
-    serve() {
-      port.serve({
-        // The types of Fastify know the messages of HTTP/1.1 alone.
-        handle: app.routing,
-        refuse: edge.refuse,
-      });
-    },
+    // The types of Fastify know the messages of HTTP/1.1 alone.
+    serve: () => port.serve({ handle: app.routing, refuse: edge.refuse }),
     close() {
       // Not in a hook of Fastify, which limits hooks to the time that a plugin may take to load.
       closed ??= drain().then(() => app.close());

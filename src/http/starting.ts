@@ -9,7 +9,7 @@ import type { ServedRoute } from "./edge/route.ts";
 import { errorReply, toldFailure } from "./errors/failures.ts";
 import type { PortHandlers } from "./port/port.ts";
 import type { HttpReply } from "./replies/reply.ts";
-import { RequestContext } from "./requests/context.ts";
+import { type ArrivedRequest, RequestContext } from "./requests/context.ts";
 import { isRpcRequest } from "./requests/head.ts";
 import { refusalOf } from "./rpc/refusal.ts";
 
@@ -32,11 +32,7 @@ const uncached = { "cache-control": "no-store" };
  */
 export function serveStarting({ addresses, log, ...options }: StartingOptions): PortHandlers {
   const route: ServedRoute = {
-    path: undefined,
-    methods: [],
-    rpc: undefined,
     limits: "none",
-    maxBody: 0,
     serve({ url }) {
       if (url.split("?", 1)[0] === "/healthz") return alive;
       throw starting;
@@ -51,7 +47,7 @@ export function serveStarting({ addresses, log, ...options }: StartingOptions): 
     },
   };
   const admission = {
-    begin: (arrived: Parameters<Edge["serve"]>[0] & { id: string }) =>
+    begin: (arrived: Omit<ArrivedRequest, "client" | "limits" | "log">) =>
       new RequestContext({ ...arrived, client: addresses.locate(arrived.request), limits: unlimitedRequest, log }),
     visit: () => undefined,
     end() {},

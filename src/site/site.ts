@@ -57,7 +57,7 @@ export class Site {
    * a page, or of nothing outside the API. The API always answers in the Error shape.
    */
   answersWithPage({ route, url, request }: RequestContext): boolean {
-    if (route.path === undefined ? /^\/api(?:\/|$)/.test(url) : route.isPage !== true) return false;
+    if (route.url === undefined ? /^\/api(?:\/|$)/.test(url) : route.isPage !== true) return false;
     return prefersHtml(request.headers.accept);
   }
 

@@ -28,27 +28,19 @@ export interface AdmissionOptions {
  * and wrong keys.
  */
 export class Admission {
-  readonly #limiter: RateLimiter;
-  readonly #addresses: ClientAddresses;
-  readonly #table: AdmissionOptions["table"];
-  readonly #overload: AdmissionOptions["overload"];
+  readonly #options: AdmissionOptions;
   readonly #authentication: Authentication;
-  readonly #log: FastifyBaseLogger;
 
-  constructor({ limiter, addresses, table, overload, log }: AdmissionOptions) {
-    this.#limiter = limiter;
-    this.#addresses = addresses;
-    this.#table = table;
-    this.#overload = overload;
-    this.#authentication = new Authentication(table);
-    this.#log = log;
+  constructor(options: AdmissionOptions) {
+    this.#options = options;
+    this.#authentication = new Authentication(options.table);
   }
 
   /** Makes the context of a request, before anything else is done with it. */
-  begin(arrived: Pick<ArrivedRequest, "request" | "response" | "id" | "url" | "route">): RequestContext {
-    const client = this.#addresses.locate(arrived.request);
-    const limits = this.#limiter.begin(client.counted);
-    return new RequestContext({ ...arrived, log: this.#log, client, limits });
+  begin(arrived: Omit<ArrivedRequest, "client" | "limits" | "log">): RequestContext {
+    const { addresses, limiter, log } = this.#options;
+    const client = addresses.locate(arrived.request);
+    return new RequestContext({ ...arrived, log, client, limits: limiter.begin(client.counted) });
   }
 
   /**
@@ -59,14 +51,14 @@ export class Admission {
     const { agent, outcome } = notes;
     if (agent !== undefined) return;
     if (outcome === undefined ? isFaulty(response, route.limits === "rpc") : isFault(outcome)) {
-      this.#limiter.spendRefusal(client.counted);
+      this.#options.limiter.spendRefusal(client.counted);
     }
   }
 
   /** To be called when a connection has sent something that is not a request: it counts as a refused request. */
   countUnparsable(socket: { readonly remoteAddress?: string | undefined }): void {
-    const peer = this.#addresses.ofConnection(socket);
-    if (peer !== undefined) this.#limiter.spendRefusal(peer);
+    const peer = this.#options.addresses.ofConnection(socket);
+    if (peer !== undefined) this.#options.limiter.spendRefusal(peer);
   }
 
   /**
@@ -75,7 +67,7 @@ export class Admission {
    * @throws StoaError `rate_limited`, `unavailable`
    */
   visit(context: RequestContext): Promise<undefined> | undefined {
-    if (this.#overload.refusal !== undefined) throw this.#overload.refusal;
+    if (this.#options.overload.refusal !== undefined) throw this.#options.overload.refusal;
     return this.#visit(context, this.#keyOf(context));
   }
 
@@ -83,7 +75,8 @@ export class Admission {
   async identify(context: RequestContext): Promise<undefined> {
     const key = this.#keyOf(context);
     if (key === undefined) return undefined;
-    const agent = this.#table.keys.agentOf(key) ?? (await this.#authentication.findAgent(context, key, undefined));
+    const agent =
+      this.#options.table.keys.agentOf(key) ?? (await this.#authentication.findAgent(context, key, undefined));
     context.notes.agent = agent;
     if (agent === undefined) context.limits.spendCredential();
     return undefined;
@@ -96,7 +89,7 @@ export class Admission {
    * @throws StoaError `rate_limited`, `unauthorized`, `forbidden`, `unavailable`
    */
   admit(context: RequestContext, rpc: DescMethod): Promise<Admitted["caller"]> | undefined {
-    if (this.#overload.refusal !== undefined) throw this.#overload.refusal;
+    if (this.#options.overload.refusal !== undefined) throw this.#options.overload.refusal;
     const { access, limit, isPublicWrite, isRegistration } = rulesOf(rpc);
     if (limit !== undefined) context.limits.spendFrom(limit);
     if (access === Access.OPERATOR) return this.#authentication.admitOperator(context, rpc);
@@ -133,7 +126,7 @@ export class Admission {
   /** The API key that a request shows. */
   #keyOf(context: RequestContext): ShownKey | undefined {
     const authorization = context.header("authorization");
-    return authorization === null ? undefined : this.#table.keys.shown(authorization);
+    return authorization === null ? undefined : this.#options.table.keys.shown(authorization);
   }
 
   #visit(context: RequestContext, key: ShownKey | undefined, rpc?: DescMethod): Promise<undefined> | undefined {
@@ -141,7 +134,7 @@ export class Admission {
       context.limits.spendRead();
       return undefined;
     }
-    const agent = this.#table.keys.agentOf(key);
+    const agent = this.#options.table.keys.agentOf(key);
     if (agent === undefined) return this.#visitWithUnknownKey(context, key, rpc && { rpc, signal: context.signal });
     context.notes.agent = agent;
     context.limits.spendCall(agent);

@@ -5,7 +5,7 @@ import type { ErrorPages } from "../errors/error-pages.ts";
 import { connectionFailure, errorReply, toldFailure } from "../errors/failures.ts";
 import type { Refuse } from "../port/refusals.ts";
 import { type HttpReply, sendReply } from "../replies/reply.ts";
-import type { RequestContext } from "../requests/context.ts";
+import { commonFields, type RequestContext } from "../requests/context.ts";
 import { grpcOf, hasGoodHost, noGoodHost, requestIdOf } from "../requests/head.ts";
 import type { HttpRequest, HttpResponse } from "../requests/http-messages.ts";
 import { bytesOf, type RequestLog, sentBytes } from "./request-log.ts";
@@ -39,13 +39,10 @@ export class Edge {
     this.#options = options;
   }
 
-  /**
-   * Serves a request to its end.
-   * @param next see `ServedRoute.serve`
-   */
+  /** Serves a request to its end. */
   serve(arrived: Arrived): void {
-    const { admission, requestLog } = this.#options;
-    const context = admission.begin({ ...arrived, id: requestIdOf(arrived.request) });
+    const { admission, requestLog, transportSecurity } = this.#options;
+    const context = admission.begin({ ...arrived, id: requestIdOf(arrived.request), transportSecurity });
     const before = requestLog.isWritten ? sentBytes(context) : undefined;
     const answered = this.#answer(context, arrived.route);
     // First of all, because the port begins the next request of the connection when it learns of the end.
@@ -59,28 +56,14 @@ export class Edge {
 
   /** Makes and logs the reply to a connection that is refused before it has a request. See `connectionFailure`. */
   readonly refuse: Refuse = (status, peer) => {
-    const { admission, requestLog } = this.#options;
+    const { admission, requestLog, transportSecurity } = this.#options;
     const failure = connectionFailure(status);
     if (status !== 429) admission.countUnparsable(peer);
     const id = requestIdOf({ headers: {} });
     requestLog.refused({ reqId: id, status, code: failure.code }, peer.remoteAddress);
-    return {
-      status,
-      body: toErrorBody(failure),
-      headers: { ...errorHeaders(failure), ...this.fieldsOf({ id, notes: {} }) },
-    };
+    const headers = { ...errorHeaders(failure), ...commonFields(id, transportSecurity) };
+    return { status, body: toErrorBody(failure), headers };
   };
-
-  /** The header fields that every reply has, besides those of the limits. */
-  fieldsOf({ id, notes }: Pick<RequestContext, "id" | "notes">): Record<string, string> {
-    const { transportSecurity } = this.#options;
-    // No client guesses another type than the one that is sent.
-    const fields: Record<string, string> = { "x-content-type-options": "nosniff", "x-request-id": id };
-    if (transportSecurity !== undefined) fields["strict-transport-security"] = transportSecurity;
-    // It names the span of the call (W3C Trace Context, Level 2).
-    if (notes.span !== undefined) fields.traceresponse = notes.span.traceparent;
-    return fields;
-  }
 
   /** Never rejects. */
   async #answer(context: RequestContext, route: ServedRoute): Promise<void> {
@@ -95,7 +78,7 @@ export class Edge {
         reply = route.fail === undefined ? this.#fail(context, error) : await route.fail(context, error);
       }
       context.body?.drop();
-      if (reply !== undefined) await sendReply(context, reply, this.fieldsOf(context));
+      if (reply !== undefined) await sendReply(context, reply);
     } catch (error) {
       context.log.error({ err: error }, "a reply failed");
       context.response.destroy();

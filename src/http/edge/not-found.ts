@@ -19,5 +19,5 @@ export function createNotFound(all: RouteMethods, answerAsRpc: AnswerAsRpc): Ser
     if (methods.length > 0) throw nothingHere(context.request.method, methods);
     return answerGuess(context, all);
   };
-  return { path: undefined, methods: [], rpc: undefined, limits: undefined, maxBody: 0, serve };
+  return { serve };
 }

@@ -48,9 +48,9 @@ export class RequestLog {
     const path = url.split("?", 1)[0] as string;
     return {
       method: request.method,
-      route: route.path,
+      route: route.url,
       // Left out where it is the same as the route.
-      path: path === route.path ? undefined : cleaned(path),
+      path: path === route.url ? undefined : cleaned(path),
       operation: (route.rpc ?? tool)?.name,
       code,
       traceId: span?.traceId,

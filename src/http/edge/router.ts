@@ -13,11 +13,7 @@ declare module "fastify" {
 
 /** Serves what no router takes. */
 const malformed: ServedRoute = {
-  path: undefined,
-  methods: [],
-  rpc: undefined,
   limits: "none",
-  maxBody: 0,
   serve() {
     throw badInput(undefined, "The request is malformed.");
   },
@@ -30,7 +26,6 @@ const malformed: ServedRoute = {
 export class Router {
   readonly #methods = new RouteMethods();
   readonly #app: FastifyInstance;
-
   readonly #edge: Edge;
   /** Serves the requests that no route takes. */
   readonly #nothing: ServedRoute;
@@ -49,15 +44,13 @@ export class Router {
   /** Refuses a request whose method or address the router does not know. The requests of the edge never come here. */
   refuse(request: FastifyRequest, reply: FastifyReply): void {
     reply.hijack();
-    const arrived = { request: request.raw, response: reply.raw, url: request.originalUrl, route: malformed };
-    this.#edge.serve(arrived);
+    this.#edge.serve({ request: request.raw, response: reply.raw, url: request.originalUrl, route: malformed });
   }
 
   /** Adds a route. */
-  add(options: RouteOptions): void {
-    const { url, methods, isNothing, ...others } = options;
+  add(route: RouteOptions): void {
+    const { url, methods, isNothing } = route;
     this.#methods.add(url, methods, isNothing);
-    const route = { maxBody: 0, rpc: undefined, limits: undefined, ...others, methods, path: url };
     this.#app.route({ method: [...methods], url, exposeHeadRoute: false, config: { route }, handler: unreachable });
   }
 

@@ -22,14 +22,14 @@ export type RouteLimits = "none" | "rest" | "rpc";
 /** What answers a request. */
 export interface Route {
   /** The pattern of the addresses that it answers; undefined where there is nothing at an address. */
-  readonly path: string | undefined;
+  readonly url?: string;
   /** The RPC that it calls; undefined for pages, documents and the like. */
-  readonly rpc: DescMethod | undefined;
-  readonly limits: RouteLimits | undefined;
-  /** How much of a request's body is read, in bytes; 0 drops it. Undefined where the framework's own handler reads it. */
-  readonly maxBody: number | undefined;
+  readonly rpc?: DescMethod;
+  readonly limits?: RouteLimits;
+  /** How much of a request's body is read, in bytes. By default it is dropped; `unread` leaves it to the handler of a stream. */
+  readonly maxBody?: number | "unread";
   /** Whether the route serves people, who get failures as pages. */
-  readonly isPage?: boolean | undefined;
+  readonly isPage?: boolean;
 }
 
 /** A request that has arrived. */
@@ -38,6 +38,8 @@ export interface ArrivedRequest {
   response: HttpResponse;
   /** The id under which the request is logged. */
   id: string;
+  /** The value of Strict-Transport-Security; undefined where clients may come without TLS. */
+  transportSecurity: string | undefined;
   /** The address that the client asked for, as it was sent. */
   url: string;
   route: Route;
@@ -73,7 +75,7 @@ export class RequestContext implements CallOrigin {
   /** The address that the client asked for, as it was sent. */
   readonly url: string;
   readonly route: Route;
-  /** The body; undefined where there is none, it is dropped, or the framework's own handler reads it. */
+  /** The body; undefined where there is none, it is dropped, or the handler of a stream reads it. */
   readonly body: RequestBody | undefined = undefined;
   /** When the request arrived, by `performance.now()`. */
   readonly arrivedAt = performance.now();
@@ -81,13 +83,14 @@ export class RequestContext implements CallOrigin {
   /** Whether the client has disconnected before its response was complete, or `abort` was called. */
   aborted = false;
   reason: unknown = undefined;
+  readonly #transportSecurity: string | undefined;
   readonly #serviceLog: FastifyBaseLogger;
   #log: FastifyBaseLogger | undefined = undefined;
   #controller: AbortController | undefined = undefined;
   #aborting: Set<() => void> | undefined = undefined;
   #ending: (() => void)[] | undefined = undefined;
 
-  constructor({ request, response, id, url, route, log, client, limits }: ArrivedRequest) {
+  constructor({ request, response, id, transportSecurity, url, route, log, client, limits }: ArrivedRequest) {
     this.request = request;
     this.response = response;
     this.id = id;
@@ -95,9 +98,10 @@ export class RequestContext implements CallOrigin {
     this.limits = limits;
     this.url = url;
     this.route = route;
+    this.#transportSecurity = transportSecurity;
     this.#serviceLog = log;
-    const { maxBody } = route;
-    if (maxBody === undefined || !hasBody(request)) return;
+    const { maxBody = 0 } = route;
+    if (maxBody === "unread" || !hasBody(request)) return;
     if (maxBody === 0) request.resume();
     else this.body = new RequestBody(request, response, maxBody);
   }
@@ -111,6 +115,14 @@ export class RequestContext implements CallOrigin {
   /** The value of a header field, by its lower-case name. Node joins the values of a field that is sent twice. */
   header(name: string): string | null {
     return (this.request.headers[name] as string | undefined) ?? null;
+  }
+
+  /** The header fields that every reply to the request has. */
+  fields(): Record<string, string> {
+    const fields = commonFields(this.id, this.#transportSecurity);
+    // It names the span of the call (W3C Trace Context, Level 2).
+    if (this.notes.span !== undefined) fields.traceresponse = this.notes.span.traceparent;
+    return Object.assign(fields, this.limits.fields());
   }
 
   /**
@@ -178,4 +190,12 @@ export class RequestContext implements CallOrigin {
     if (this.#ending !== undefined) for (const action of this.#ending) action();
     return isSent;
   }
+}
+
+/** The header fields that every reply has, also that to a connection without a request. */
+export function commonFields(id: string, transportSecurity: string | undefined): Record<string, string> {
+  // Browsers take a reply for what its content type says.
+  const fields: Record<string, string> = { "x-content-type-options": "nosniff", "x-request-id": id };
+  if (transportSecurity !== undefined) fields["strict-transport-security"] = transportSecurity;
+  return fields;
 }

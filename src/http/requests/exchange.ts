@@ -1,6 +1,7 @@
 // How the request and response of a stream differ between HTTP/1.1 and HTTP/2.
 import { constants, type Http2Session } from "node:http2";
 import type { Socket } from "node:net";
+import type { RequestContext } from "./context.ts";
 import type { HttpRequest, HttpResponse } from "./http-messages.ts";
 
 /** The connection of a request; undefined if it is closed. */
@@ -9,14 +10,9 @@ export function connectionOf({ stream, socket }: HttpRequest): Socket | Http2Ses
   return connection?.destroyed === false ? connection : undefined;
 }
 
-/** Whether nothing more can be sent, because the response is complete or the client has disconnected. */
-export function isClosed({ stream, closed, destroyed }: HttpResponse): boolean {
-  return stream === undefined ? closed || destroyed : stream.destroyed;
-}
-
 /** Resolves when the client has taken what was written to a response, or the response is closed. */
-export function untilTaken(response: HttpResponse): Promise<void> {
-  if (isClosed(response)) return Promise.resolve();
+export function untilTaken({ response, isOpen }: RequestContext): Promise<void> {
+  if (!isOpen) return Promise.resolve();
   return new Promise((resolve) => {
     const settle = () => {
       response.off("drain", settle).off("close", settle);

@@ -33,8 +33,6 @@ export interface RestOptions {
   admission: Admission;
   streams: OpenStreams;
   bodies: RequestBodies;
-  /** The header fields that every reply has. */
-  commonFields: (context: RequestContext) => Record<string, string>;
   /** See `createServeStream`. */
   heartbeatMs?: number | undefined;
 }
@@ -143,15 +141,14 @@ function thrownBy(error: unknown, { notes }: RequestContext): unknown {
   return toStoaError(error);
 }
 
-function endpointsOf({ table, interceptors, commonFields, heartbeatMs }: RestOptions): Endpoint[] {
+function endpointsOf({ table, interceptors, heartbeatMs }: RestOptions): Endpoint[] {
   return table.services.flatMap(({ service, implementation }) =>
     bindingsOf(service).map((binding): Endpoint => {
       const fields = isPublicRead(binding) ? openFields : privateFields;
       if (!isServerStreaming(binding.rpc)) {
         return { binding, fields, answer: createAnswer(binding, implementation, interceptors) };
       }
-      const sending = { fields, commonFields, heartbeatMs };
-      const serveStream = createServeStream(binding, implementation, interceptors, sending);
+      const serveStream = createServeStream(binding, implementation, interceptors, { fields, heartbeatMs });
       return { binding, fields, answer: undefined, serveStream };
     }),
   );

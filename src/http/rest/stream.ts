@@ -8,10 +8,10 @@ import type { Implementation, InterceptorsOf } from "../../calls/service-table.t
 import { createStreamCall, isServerStreaming } from "../../calls/stream-call.ts";
 import type { Binding } from "../../contract/bindings.ts";
 import { responseOf } from "../../contract/responses.ts";
+import { withTimeout } from "../../timing/wait.ts";
 import { encodeMessage } from "../../transcoding/index.ts";
 import type { RequestContext } from "../requests/context.ts";
-import { isClosed, untilTaken } from "../requests/exchange.ts";
-import type { HttpResponse } from "../requests/http-messages.ts";
+import { untilTaken } from "../requests/exchange.ts";
 
 /** How long the head waits for the first message or failure, in milliseconds. A failure in that time has its own status. */
 const headMs = 250;
@@ -35,11 +35,9 @@ export function wantsEvents({ request }: RequestContext): boolean {
 /** Makes the streaming call of a binding and sends its reply. Resolves when the head is sent. */
 export type ServeStream = (context: RequestContext, message: Message, init: CallInit) => Promise<void>;
 
-export interface SendingOptions {
+interface SendingOptions {
   /** Header fields besides those that all replies have. */
   fields: Readonly<Record<string, string>>;
-  /** The header fields that every reply has. */
-  commonFields: (context: RequestContext) => Record<string, string>;
   /** The time between heartbeats, in milliseconds; 15 s by default. */
   heartbeatMs: number | undefined;
 }
@@ -49,7 +47,7 @@ export function createServeStream(
   binding: Binding,
   implementation: Implementation,
   interceptors: InterceptorsOf,
-  { fields, commonFields, heartbeatMs }: SendingOptions,
+  options: SendingOptions,
 ): ServeStream {
   const { rpc } = binding;
   if (!isServerStreaming(rpc)) throw new Error(`${rpc.parent.typeName}.${rpc.name} is not a stream of responses.`);
@@ -58,9 +56,12 @@ export function createServeStream(
   const lines = asLines(desc, select);
   const events = asEvents(desc, select);
   return async (context, message, init) => {
-    const messages = await call(message, init);
+    const messages = (await call(message, init))[Symbol.asyncIterator]();
+    const first = messages.next();
+    await withTimeout(first, headMs);
     const format = wantsEvents(context) ? events : lines;
-    await sendStream(context, { format, fields: { ...commonFields(context), ...fields }, heartbeatMs }, messages);
+    if (context.isOpen) sendHead(context, format, options);
+    void sendMessages(context, format, first, messages);
   };
 }
 
@@ -96,122 +97,53 @@ function asEvents(desc: DescMessage, select: (message: Message) => Message): Str
   };
 }
 
-interface SendOptions {
-  format: StreamFormat;
-  /** The header fields of the reply, besides those of the format and of the limits. */
-  fields: Readonly<Record<string, string>>;
-  heartbeatMs: number | undefined;
+/** Sends the head before there is a message, for which a follower may wait for hours. Then sends heartbeats. */
+function sendHead(
+  context: RequestContext,
+  { contentType, heartbeat }: StreamFormat,
+  { fields, heartbeatMs = defaultHeartbeatMs }: SendingOptions,
+): void {
+  const { response } = context;
+  response.writeHead(200, {
+    "cache-control": "no-store",
+    ...context.fields(),
+    ...fields,
+    "content-type": contentType,
+    // Tells proxies such as nginx not to buffer this reply.
+    "x-accel-buffering": "no",
+  });
+  response.flushHeaders();
+  const timer = setInterval(() => {
+    // The connection is not silent while bytes wait for the client.
+    if (response.writableLength === 0 && !response.writableEnded) response.write(heartbeat);
+  }, heartbeatMs).unref();
+  context.onEnd(() => clearInterval(timer));
 }
 
-/**
- * Sends messages as they come. The next one is requested when the client has taken those before it. Resolves when the head
- * is sent.
- * @throws the failure of the stream before its first message
- */
-function sendStream(context: RequestContext, options: SendOptions, messages: AsyncIterable<Message>): Promise<void> {
-  return new StreamReply(context, options).open(messages[Symbol.asyncIterator]());
-}
-
-/** A reply whose head has not been sent. */
-interface Opening {
-  timer: NodeJS.Timeout;
-  resolve(): void;
-  reject(error: unknown): void;
-}
-
-/** The only place where streams of the facade are written. The head is sent at once: a follower may wait for hours. */
-class StreamReply {
-  readonly #context: RequestContext;
-  readonly #response: HttpResponse;
-  readonly #format: StreamFormat;
-  readonly #fields: Readonly<Record<string, string>>;
-  readonly #heartbeatMs: number;
-  #opening: Opening | undefined;
-
-  constructor(context: RequestContext, { format, fields, heartbeatMs = defaultHeartbeatMs }: SendOptions) {
-    this.#context = context;
-    this.#response = context.response;
-    this.#format = format;
-    this.#fields = fields;
-    this.#heartbeatMs = heartbeatMs;
-  }
-
-  open(messages: AsyncIterator<Message>): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const timer = setTimeout(() => this.#begin(), headMs);
-    this.#opening = { timer, resolve, reject };
-    void this.#send(messages);
-    return promise;
-  }
-
-  /** Never rejects. */
-  async #send(messages: AsyncIterator<Message>): Promise<void> {
-    const response = this.#response;
-    try {
-      for (let next = await messages.next(); next.done !== true; next = await messages.next()) {
-        this.#begin();
-        if (!this.#write(this.#format.message(next.value))) await untilTaken(response);
-        if (isClosed(response)) break;
-      }
-      this.#begin();
-    } catch (error) {
-      if (this.#refuse(error)) return;
-      this.#write(this.#format.failure(this.#describe(error)));
+/** Sends messages as they come. Requests the next one when the client has taken those before it. Never rejects. */
+async function sendMessages(
+  context: RequestContext,
+  format: StreamFormat,
+  first: Promise<IteratorResult<Message>>,
+  messages: AsyncIterator<Message>,
+): Promise<void> {
+  const { response } = context;
+  try {
+    for (let next = await first; next.done !== true && context.isOpen; next = await messages.next()) {
+      if (!response.write(format.message(next.value))) await untilTaken(context);
     }
-    await messages.return?.().catch(() => {});
-    if (!isClosed(response)) response.end();
+  } catch (error) {
+    const failure = format.failure(describe(error, context));
+    if (context.isOpen) response.write(failure);
   }
+  await messages.return?.().catch(() => {});
+  if (context.isOpen) response.end();
+}
 
-  /** Sends the head, and keeps the connection alive from now on; does nothing if the head has been sent. */
-  #begin(): void {
-    if (this.#opening === undefined) return;
-    const { timer, resolve } = this.#opening;
-    this.#opening = undefined;
-    clearTimeout(timer);
-    if (this.#context.isOpen) {
-      this.#response.writeHead(200, {
-        "cache-control": "no-store",
-        ...this.#fields,
-        ...this.#context.limits.fields(),
-        "content-type": this.#format.contentType,
-        // Tells proxies such as nginx not to buffer this reply.
-        "x-accel-buffering": "no",
-      });
-      this.#response.flushHeaders();
-      this.#keepAlive();
-    }
-    resolve();
-  }
-
-  /** Makes `open` reject with a failure. @returns false if the head has been sent */
-  #refuse(error: unknown): boolean {
-    if (this.#opening === undefined) return false;
-    clearTimeout(this.#opening.timer);
-    this.#opening.reject(error);
-    return true;
-  }
-
-  /** @returns false if the client has to take what was written before */
-  #write(text: Buffer | string): boolean {
-    const response = this.#response;
-    return isClosed(response) || response.write(text);
-  }
-
-  /** Writes heartbeats between messages while the response is open. Each message is one write. */
-  #keepAlive(): void {
-    const response = this.#response;
-    const { heartbeat } = this.#format;
-    const timer = setInterval(() => {
-      // The connection is not silent while bytes wait for the client.
-      if (response.writableLength === 0 && !response.writableEnded) response.write(heartbeat);
-    }, this.#heartbeatMs).unref();
-    this.#context.onEnd(() => clearInterval(timer));
-  }
-
-  #describe(error: unknown): string {
-    // The interceptors have logged what they throw, which is a Connect error.
-    if (!(error instanceof ConnectError)) this.#context.log.error({ err: error }, "a stream failed");
-    this.#context.notes.outcome = outcomeOf(error);
-    return toErrorBody(toStoaError(error));
-  }
+/** Records a failure. @returns its Error shape */
+function describe(error: unknown, { log, notes }: RequestContext): string {
+  // The interceptors have logged what they throw, which is a Connect error.
+  if (!(error instanceof ConnectError)) log.error({ err: error }, "a stream failed");
+  notes.outcome = outcomeOf(error);
+  return toErrorBody(toStoaError(error));
 }

@@ -67,7 +67,10 @@ export function createAnswer(binding: Binding, implementation: Implementation, i
     }
     fields["content-type"] = contentType;
     if (last === undefined) return { status, fields, body: bytes, forms: shared.forms };
-    return { status, fields, body: endingWith(bytes, last) };
+    // The warnings take the place of the closing brace. A copy of up to 3 MB for each request would take too much memory.
+    const begin = bytes.subarray(0, -1);
+    if (bytes.length > largeLength) return { status, fields, body: begin, end: last };
+    return { status, fields, body: Buffer.concat([begin, last]) };
   };
 }
 
@@ -91,10 +94,4 @@ function createEncoder(binding: Binding): (message: Message) => Encoded {
     const isLarge = textLength !== undefined && textLength(selected) > largeLength;
     return { contentType: jsonType, bytes: isLarge ? encodeInParts(members) : Buffer.from(JSON.stringify(members)) };
   };
-}
-
-/** A body with `last` instead of its closing brace. A copy of up to 3 MB for each request would take too much memory. */
-function endingWith(body: Buffer, last: Buffer): Buffer | Buffer[] {
-  const begin = body.subarray(0, -1);
-  return body.length <= largeLength ? Buffer.concat([begin, last]) : [begin, last];
 }

@@ -6,12 +6,10 @@ import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { withDetail } from "../../calls/error-mapping.ts";
 import { maxBinarySize } from "../../contract/message-limits.ts";
 import { badInput, type ErrorCode, StoaError } from "../../errors.ts";
-import type { RequestBodies } from "../requests/bodies.ts";
+import { maxBodyBytes, type RequestBodies } from "../requests/bodies.ts";
 import { type Compression, createMethodSerializationLookup } from "./connect-protocol.ts";
 
 export interface MessageOptions {
-  /** The largest request message in JSON, in bytes. Binary messages have limits of their own by RPC. */
-  readMaxBytes: number;
   compressions: Compression[];
   bodies: RequestBodies;
 }
@@ -27,15 +25,14 @@ export interface Messages extends Readonly<MessageOptions> {
 /** Unknown fields are not kept: each of two bytes would become several objects that nobody reads. */
 export const binaryOptions = { readUnknownFields: false };
 
-/** Those of an RPC, by the limit of their requests. */
+/** The messages of an RPC. In JSON a request may be as large as any body; binary requests have limits of their own. */
 export function createMessages(rpc: DescMethod, options: MessageOptions): { json: Messages; binary: Messages } {
   const withLimit = (readMaxBytes: number): Messages => {
     const limits = { readMaxBytes, writeMaxBytes: 0xffff_ffff };
     const serialization = createMethodSerializationLookup(rpc, binaryOptions, undefined, limits);
     return { ...options, rpc, readMaxBytes, serialization };
   };
-  const { readMaxBytes } = options;
-  return { json: withLimit(readMaxBytes), binary: withLimit(maxBinarySize(rpc.input, readMaxBytes)) };
+  return { json: withLimit(maxBodyBytes), binary: withLimit(maxBinarySize(rpc.input, maxBodyBytes)) };
 }
 
 const brotli = promisify(brotliCompress);

@@ -7,7 +7,7 @@ import type { Admission } from "../admission/admission.ts";
 import type { ServedRoute } from "../edge/route.ts";
 import type { Router } from "../edge/router.ts";
 import type { HttpReply } from "../replies/reply.ts";
-import type { RequestBodies } from "../requests/bodies.ts";
+import { maxBodyBytes, type RequestBodies } from "../requests/bodies.ts";
 import type { RequestContext, RouteLimits } from "../requests/context.ts";
 import { noGoodHost } from "../requests/head.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
@@ -25,12 +25,6 @@ export interface RpcOptions {
   admission: Admission;
   streams: OpenStreams;
   bodies: RequestBodies;
-  /** The largest message that is read, in bytes. */
-  readMaxBytes: number;
-  /** The header fields that every reply has. */
-  commonFields: (context: RequestContext) => Record<string, string>;
-  /** Called for each stream. */
-  onStream: (context: RequestContext) => void;
 }
 
 /** The bytes of a unary request besides its message: its prefix, and envelopes that mean nothing in a request. */
@@ -50,7 +44,7 @@ interface Served {
  * Connect's own.
  */
 export function addRpcRoutes(router: Router, options: RpcOptions): void {
-  const { table, tools, interceptors, admission, bodies, readMaxBytes, commonFields, streams, onStream } = options;
+  const { table, tools, interceptors, admission, bodies, streams } = options;
   const ofContract = { interceptors, admit: admitToContract(admission), endsItself: false };
   const served: Served[] = [
     ...table.services.map((service) => ({ service, ...ofContract })),
@@ -59,34 +53,26 @@ export function addRpcRoutes(router: Router, options: RpcOptions): void {
       return { service, interceptors: () => [mapErrors], admit: admitToTool(admission, service), endsItself: true };
     }),
   ];
-  const messages = { readMaxBytes, compressions: createCompressions(bodies), bodies };
+  const messages = { compressions: createCompressions(bodies), bodies };
   for (const { service, interceptors, admit, endsItself } of served) {
     const { implementation } = service;
     for (const rpc of service.service.methods) {
       const route = { url: `/${rpc.parent.typeName}/${rpc.name}`, rpc, limits: limitsOf(rpc), fail };
       if (rpc.methodKind === "unary") {
-        const serve = serveUnary(rpc, implementation, { interceptors, admit, messages, commonFields });
+        const serve = serveUnary(rpc, implementation, { interceptors, admit, messages });
         router.add({
           ...route,
           methods: isRead(rpc) ? ["GET", "POST"] : ["POST"],
-          maxBody: readMaxBytes + maxFraming,
+          maxBody: maxBodyBytes + maxFraming,
           serve,
         });
       } else {
-        const serveCall = createServeCall(rpc, implementation, {
-          ...messages,
-          interceptors: interceptors(rpc),
-          commonFields,
-        });
-        const open = (context: RequestContext) => {
-          streams.add(context, endsItself);
-          onStream(context);
-        };
-        // Connect reads the body.
+        const serveCall = createServeCall(rpc, implementation, { ...messages, interceptors: interceptors(rpc) });
+        const open = (context: RequestContext) => streams.add(context, endsItself);
         router.add({
           ...route,
           methods: ["POST"],
-          maxBody: undefined,
+          maxBody: "unread",
           serve: serveStream(rpc, admit, open, serveCall),
         });
       }

@@ -35,8 +35,6 @@ import { type Envelope, EnvelopeSplitter, enclose, notNamed } from "./unary/enve
 
 export interface StreamOptions extends MessageOptions {
   interceptors: Interceptor[];
-  /** The header fields that every reply has. */
-  commonFields: (context: RequestContext) => Record<string, string>;
 }
 
 /** Makes the call of a streamed RPC. Resolves when the call has begun, or was refused; its reply goes on. */
@@ -49,7 +47,7 @@ type NodeMessages = Parameters<ReturnType<typeof connectNodeAdapter>>;
 export function createServeCall(rpc: DescMethod, implementation: Implementation, options: StreamOptions): ServeCall {
   const invoke = implementation[rpc.localName];
   if (typeof invoke !== "function") throw new Error(`${rpc.parent.typeName}.${rpc.name} has no implementation.`);
-  const { compressions: acceptCompression, interceptors, commonFields } = options;
+  const { compressions: acceptCompression, interceptors } = options;
   const handlerWith = (messages: Messages): UniversalHandler => {
     const { readMaxBytes } = messages;
     const router = createConnectRouter({
@@ -72,7 +70,7 @@ export function createServeCall(rpc: DescMethod, implementation: Implementation,
     const universal = universalRequestFromNodeRequest(request, response, undefined, values);
     // Streams end with our reasons: a client that has left, a stop, too little memory.
     const ending = { ...universal, signal: context.signal };
-    const reply = new CompletedResponse(context, await (isJson(ending) ? json(ending) : binary(ending)), commonFields);
+    const reply = new CompletedResponse(context, await (isJson(ending) ? json(ending) : binary(ending)));
     universalResponseToNodeResponse(reply, response).catch((error) => {
       const { code, cause } = ConnectError.from(error);
       if (code === Code.Aborted || isLostConnection(cause)) return;
@@ -121,13 +119,11 @@ class CompletedResponse implements UniversalServerResponse {
   readonly status: number;
   readonly #context: RequestContext;
   readonly #response: UniversalServerResponse;
-  readonly #commonFields: StreamOptions["commonFields"];
 
-  constructor(context: RequestContext, response: UniversalServerResponse, commonFields: StreamOptions["commonFields"]) {
+  constructor(context: RequestContext, response: UniversalServerResponse) {
     this.status = response.status;
     this.#context = context;
     this.#response = response;
-    this.#commonFields = commonFields;
   }
 
   get body(): AsyncIterable<Uint8Array> {
@@ -135,12 +131,11 @@ class CompletedResponse implements UniversalServerResponse {
   }
 
   get header(): Headers {
-    const { request, limits } = this.#context;
+    const { request } = this.#context;
     const header = this.#response.header ?? new Headers();
     // Connect stops reading a message that is too large, and Node then reads no more of the connection.
     if (request.httpVersionMajor === 1 && !request.complete) header.set("connection", "close");
-    const fields = { ...this.#commonFields(this.#context), ...limits.fields() };
-    for (const [name, value] of Object.entries(fields)) header.set(name, value);
+    for (const [name, value] of Object.entries(this.#context.fields())) header.set(name, value);
     return header;
   }
 

@@ -4,9 +4,10 @@ import { StoaError } from "../../errors.ts";
 import type { Overload } from "../../process/overload.ts";
 import type { StreamLimits } from "../../rate-limits/stream-limits.ts";
 import { StreamSlots } from "../../rate-limits/stream-slots.ts";
+import { withTimeout } from "../../timing/wait.ts";
 import type { ClientAddresses } from "../admission/client-address.ts";
 import type { RequestContext } from "../requests/context.ts";
-import { connectionOf, cut, isClosed } from "../requests/exchange.ts";
+import { connectionOf, cut } from "../requests/exchange.ts";
 
 export interface OpenStreamsOptions {
   limits: StreamLimits;
@@ -34,6 +35,8 @@ interface OpenStream {
 
 /** How long the end of a stream may take to reach the client, in milliseconds. After that the response is cut. */
 const endMs = 5_000;
+/** How long a stop waits for the last messages of streams, in milliseconds. */
+const lastMessageMs = 500;
 /** How often the API keys of open streams are looked up, in milliseconds. */
 const keyLookMs = 2_000;
 /** When a refused caller may try again, in seconds. It is a guess: nobody knows when another stream ends. */
@@ -44,24 +47,17 @@ const retryAfterSeconds = 10;
  * events. A stream is open from its admission until its response or its connection is closed, for whatever reason.
  */
 export class OpenStreams {
-  readonly #limits: StreamLimits;
-  readonly #addresses: ClientAddresses;
-  readonly #overload: Pick<Overload, "refusal">;
-  readonly #shutdown: AbortSignal;
-  readonly #keys: OpenStreamsOptions["keys"];
+  readonly #options: OpenStreamsOptions;
   /** Oldest first. */
   readonly #open = new Set<OpenStream>();
   readonly #slots: StreamSlots;
   /** Entries last as long as their connection. */
   readonly #byConnection = new Map<object, Set<OpenStream>>();
 
-  constructor({ limits, addresses, overload, keys, shutdown }: OpenStreamsOptions) {
-    this.#limits = limits;
-    this.#slots = new StreamSlots(limits);
-    this.#addresses = addresses;
-    this.#overload = overload;
-    this.#shutdown = shutdown;
-    this.#keys = keys;
+  constructor(options: OpenStreamsOptions) {
+    this.#options = options;
+    this.#slots = new StreamSlots(options.limits);
+    const { shutdown } = options;
     const timer = setInterval(() => void this.#checkKeys(), keyLookMs).unref();
     shutdown.addEventListener("abort", () => {
       clearInterval(timer);
@@ -82,14 +78,14 @@ export class OpenStreams {
    * ConnectError `canceled` where the client is gone
    */
   add(context: RequestContext, endsItself = false): void {
-    if (this.#overload.refusal !== undefined) throw this.#overload.refusal;
-    this.#shutdown.throwIfAborted();
+    const { limits, addresses, overload, keys, shutdown } = this.#options;
+    if (overload.refusal !== undefined) throw overload.refusal;
+    shutdown.throwIfAborted();
     const { request, response, notes } = context;
     const { agent } = notes;
-    const key = agent === undefined ? undefined : this.#keys.shown(context.header("authorization") ?? "");
+    const key = agent === undefined ? undefined : keys.shown(context.header("authorization") ?? "");
     const connection = connectionOf(request);
-    if (connection === undefined || isClosed(response))
-      throw new ConnectError("the client disconnected", Code.Canceled);
+    if (connection === undefined || !context.isOpen) throw new ConnectError("the client disconnected", Code.Canceled);
     let streams = this.#byConnection.get(connection);
     if (streams === undefined) {
       const created = new Set<OpenStream>();
@@ -100,17 +96,27 @@ export class OpenStreams {
       });
       streams = created;
     }
-    const address = agent === undefined ? this.#addresses.untrusted(request) : undefined;
-    const isCounted = agent === undefined && !this.#addresses.isProxied(request);
+    const address = agent === undefined ? addresses.untrusted(request) : undefined;
+    const isCounted = agent === undefined && !addresses.isProxied(request);
     this.#take(agent, address, isCounted ? countWithoutAgent(streams) : 0);
 
-    const { maxMs } = this.#limits;
+    const { maxMs } = limits;
     const timer = setTimeout(() => this.#end(open, tooOld(maxMs)), maxMs * (1 - Math.random() / 10)).unref();
     const open: OpenStream = { context, endsItself, agent, key, address, timer, isEnding: false };
     response.exchange?.becomeStream();
     this.#open.add(open);
     streams.add(open);
     context.onEnd(() => this.#remove(open, streams));
+  }
+
+  /**
+   * Resolves when the streams that notice a stop by themselves have been sent completely, after half a second at the latest: a
+   * client that reads nothing must not delay the stop.
+   */
+  async ended(): Promise<void> {
+    const own = [...this.#open].filter(({ endsItself }) => endsItself);
+    const ends = own.map(({ context }) => new Promise<void>((resolve) => context.onEnd(resolve)));
+    await withTimeout(Promise.all(ends), lastMessageMs);
   }
 
   /** Ends a twentieth of the streams, but at least ten: first those with the most unsent bytes, then the oldest. */
@@ -129,7 +135,7 @@ export class OpenStreams {
         const { agent, key, isEnding } = stream;
         if (agent === undefined || key === undefined || isEnding) return;
         // While the database does not answer, nothing is known. The next look may find out.
-        const refusal = await this.#keys.refusalOfStreams(key, agent).catch(() => undefined);
+        const refusal = await this.#options.keys.refusalOfStreams(key, agent).catch(() => undefined);
         if (refusal !== undefined && this.#open.has(stream)) this.#end(stream, refusal);
       }),
     );
@@ -137,7 +143,7 @@ export class OpenStreams {
 
   /** Takes a slot, or throws. */
   #take(agent: number | undefined, address: string | undefined, onConnection: number): void {
-    const { perConnection, perAddress, perAgent } = this.#limits;
+    const { perConnection, perAddress, perAgent } = this.#options.limits;
     // Streams of an agent do not count for their connection.
     if (onConnection >= perConnection) throw tooMany("on this connection", perConnection);
     const full = this.#slots.take(agent, address);

@@ -2,7 +2,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 
 const prefixBytes = 5;
-const noBytes = new Uint8Array(0);
 
 /** @param size the size of the message, if it is known */
 export function messageTooLarge(maxBytes: number, size?: number): ConnectError {
@@ -33,13 +32,11 @@ export function decidesFirst(bytes: Buffer, maxBytes: number): boolean {
 /** Splits a body into envelopes, however it is divided into chunks. */
 export class EnvelopeSplitter {
   readonly #maxBytes: number;
+  /** What has arrived of the next envelope. It is joined once: there may be very many chunks. */
   #chunks: Buffer[] = [];
-  /** Where the first chunk goes on. */
-  #start = 0;
-  /** The bytes in `#chunks` from there on. */
-  #held = 0;
-  /** The prefix of the envelope that arrives. */
-  #prefix: { flags: number; length: number } | undefined;
+  #length = 0;
+  /** How long the next envelope is, as far as that is known: at first, its prefix. */
+  #due = prefixBytes;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -48,15 +45,21 @@ export class EnvelopeSplitter {
   /** @returns the envelopes that this chunk completes. @throws ConnectError `resource_exhausted` */
   push(chunk: Buffer): Envelope[] {
     this.#chunks.push(chunk);
-    this.#held += chunk.length;
+    this.#length += chunk.length;
     const envelopes: Envelope[] = [];
-    while (true) {
-      this.#prefix ??= this.#readPrefix();
-      if (this.#prefix === undefined || this.#held < this.#prefix.length) return envelopes;
-      const { flags, length } = this.#prefix;
-      this.#prefix = undefined;
-      envelopes.push({ flags, data: this.#read(length) });
+    while (this.#length >= this.#due) {
+      const [bytes = chunk] = this.#chunks.length === 1 ? this.#chunks : [Buffer.concat(this.#chunks)];
+      const size = bytes.readUInt32BE(1);
+      if (size > this.#maxBytes) throw messageTooLarge(this.#maxBytes, size);
+      const end = prefixBytes + size;
+      const isWhole = bytes.length >= end;
+      if (isWhole) envelopes.push({ flags: bytes.readUInt8(0), data: bytes.subarray(prefixBytes, end) });
+      const rest = isWhole ? bytes.subarray(end) : bytes;
+      this.#chunks = rest.length === 0 ? [] : [rest];
+      this.#length = rest.length;
+      this.#due = isWhole ? prefixBytes : end;
     }
+    return envelopes;
   }
 
   /**
@@ -64,41 +67,8 @@ export class EnvelopeSplitter {
    * @throws ConnectError `invalid_argument` if bytes are left that make no envelope
    */
   end(): void {
-    if (this.#held > 0) throw new ConnectError("protocol error: incomplete envelope", Code.InvalidArgument);
-  }
-
-  #readPrefix(): { flags: number; length: number } | undefined {
-    if (this.#held < prefixBytes) return undefined;
-    const bytes = this.#join();
-    const flags = bytes.readUInt8(this.#start);
-    const length = bytes.readUInt32BE(this.#start + 1);
-    if (length > this.#maxBytes) throw messageTooLarge(this.#maxBytes, length);
-    this.#skip(prefixBytes);
-    return { flags, length };
-  }
-
-  /** Takes bytes that have arrived. */
-  #read(length: number): Uint8Array {
-    if (length === 0) return noBytes;
-    const bytes = this.#join().subarray(this.#start, this.#start + length);
-    this.#skip(length);
-    return bytes;
-  }
-
-  #join(): Buffer {
-    if (this.#chunks.length > 1) {
-      this.#chunks = [Buffer.concat(this.#chunks).subarray(this.#start)];
-      this.#start = 0;
-    }
-    return this.#chunks[0] as Buffer;
-  }
-
-  #skip(length: number): void {
-    this.#start += length;
-    this.#held -= length;
-    if (this.#held > 0) return;
-    this.#chunks = [];
-    this.#start = 0;
+    if (this.#length === 0 || this.#length === prefixBytes) return;
+    throw new ConnectError("protocol error: incomplete envelope", Code.InvalidArgument);
   }
 }
 

@@ -31,13 +31,7 @@ export interface EncodedMessage {
   isCompressed: boolean;
 }
 
-/** The constructor arguments of an exchange. The last are the header fields that the replies of all protocols have. */
-export type ExchangeArguments = [
-  format: Format,
-  messages: Messages,
-  context: RequestContext,
-  commonFields: (context: RequestContext) => Record<string, string>,
-];
+export type ExchangeArguments = [format: Format, messages: Messages, context: RequestContext];
 
 /** One unary request and its response, in one protocol. */
 export abstract class UnaryExchange {
@@ -45,13 +39,11 @@ export abstract class UnaryExchange {
   readonly context: RequestContext;
   readonly metadata = new ResponseMetadata();
   protected readonly messages: Messages;
-  readonly #commonFields: ExchangeArguments[3];
 
-  constructor(...[format, messages, context, commonFields]: ExchangeArguments) {
+  constructor(...[format, messages, context]: ExchangeArguments) {
     this.format = format;
     this.context = context;
     this.messages = messages;
-    this.#commonFields = commonFields;
   }
 
   abstract readonly timeout: Timeout;
@@ -110,12 +102,11 @@ export abstract class UnaryExchange {
 
   /** The header fields that responses of all protocols have, and those that the call has set. */
   protected fields(): Record<string, string> {
-    const { limits } = this.context;
-    const fields = this.#commonFields(this.context);
+    const fields = this.context.fields();
     fields["content-type"] = this.format.contentType;
     const { headerSet } = this.metadata;
     if (headerSet !== undefined) for (const [name, value] of headerSet) fields[name] = value;
-    return Object.assign(fields, limits.fields());
+    return fields;
   }
 
   /** The response; undefined if it cannot be sent any more. */

@@ -19,8 +19,6 @@ export interface UnaryOptions {
   interceptors: InterceptorsOf;
   admit: Admit;
   messages: MessageOptions;
-  /** The header fields that every reply has. */
-  commonFields: (context: RequestContext) => Record<string, string>;
 }
 
 /** The longest delay that a timer takes, in milliseconds. */
@@ -33,7 +31,7 @@ const maxTimerMs = 2 ** 31 - 1;
 export function serveUnary(
   rpc: DescMethod,
   implementation: Implementation,
-  { interceptors, admit, messages: options, commonFields }: UnaryOptions,
+  { interceptors, admit, messages: options }: UnaryOptions,
 ): ServedRoute["serve"] {
   const endpoint = { rpc, call: createUnaryCall(rpc, implementation, interceptors), admit };
   const { json, binary } = createMessages(rpc, options);
@@ -42,7 +40,7 @@ export function serveUnary(
     if (format === undefined) return unsupportedType;
     checkTrailers(context.request);
     const messages = format.hasJsonLimit ? json : binary;
-    return serve(endpoint, exchanges[format.protocol](format, messages, context, commonFields));
+    return serve(endpoint, new exchanges[format.protocol](format, messages, context));
   };
 }
 
@@ -52,10 +50,10 @@ interface Endpoint {
   admit: Admit;
 }
 
-const exchanges: Record<Format["protocol"], (...args: ExchangeArguments) => UnaryExchange> = {
-  grpc: (...args) => new GrpcExchange(...args),
-  "grpc-web": (...args) => new GrpcWebExchange(...args),
-  connect: (...args) => new ConnectExchange(...args),
+const exchanges: Record<Format["protocol"], new (...args: ExchangeArguments) => UnaryExchange> = {
+  grpc: GrpcExchange,
+  "grpc-web": GrpcWebExchange,
+  connect: ConnectExchange,
 };
 
 /** One async function for the whole call, because each more takes promises and turns of the queue. */
