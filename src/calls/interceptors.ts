@@ -1,12 +1,11 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor, type StreamRequest, type UnaryRequest } from "@connectrpc/connect";
-import type { FastifyBaseLogger } from "fastify";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { checkRules } from "../contract/field-rules.ts";
 import { rulesOf } from "../contract/rules.ts";
 import { StoaError, StoredDamage } from "../errors.ts";
 import { tracer } from "../tracing/tracing.ts";
-import { callOf } from "./call.ts";
+import { type CallOrigin, callOf } from "./call.ts";
 import { toConnectError } from "./error-mapping.ts";
 import type { InterceptorsOf } from "./service-table.ts";
 import { traceCalls } from "./trace-calls.ts";
@@ -25,15 +24,16 @@ export function createInterceptors(inner: InterceptorsOf = () => []): Intercepto
 
 /** Every failure leaves as a Connect error, before a stream begins and in the middle of it. */
 export const mapErrors: Interceptor = (next) => async (call) => {
-  const { log } = callOf(call.contextValues).origin;
+  // The log is made at its first use.
+  const { origin } = callOf(call.contextValues);
   // While a stream waits, the rest of its call is not kept. Other calls make their signal only where it is needed.
   const failing = call.stream ? { service: call.service, method: call.method, signal: call.signal } : call;
   try {
     const response = await next(call);
     if (!response.stream) return response;
-    return { ...response, message: mapErrorsOf(response.message, (error) => mapError(error, failing, log)) };
+    return { ...response, message: mapErrorsOf(response.message, (error) => mapError(error, failing, origin)) };
   } catch (error) {
-    throw mapError(error, failing, log);
+    throw mapError(error, failing, origin);
   }
 };
 
@@ -86,14 +86,14 @@ export function isLostConnection(error: unknown): boolean {
 type FailedCall = Pick<AnyRequest, "service" | "method" | "signal">;
 
 /** Unknown failures are logged here, once. A client disconnect is not a failure. */
-function mapError(error: unknown, { service, method, signal }: FailedCall, log: FastifyBaseLogger): ConnectError {
+function mapError(error: unknown, { service, method, signal }: FailedCall, origin: CallOrigin): ConnectError {
   const isCanceled = signal.aborted && error === signal.reason && !(error instanceof StoaError);
   // Database errors have been mapped before.
   if (isCanceled || isLostConnection(error)) {
     return ConnectError.from(error, Code.Canceled);
   }
   if (isForLog(error)) {
-    log.error({ err: error, rpc: `${service.typeName}/${method.name}` }, "a call failed");
+    origin.log.error({ err: error, rpc: `${service.typeName}/${method.name}` }, "a call failed");
   }
   return toConnectError(error);
 }

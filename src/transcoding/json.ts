@@ -1,11 +1,10 @@
 /*
  * A JSON parser that is stricter and more exact than JSON.parse. It refuses duplicate keys. Numbers keep their digits.
  * Objects are Maps, so no name (`__proto__`) is special. It stops as soon as a text is nested too deeply or has too many
- * values: otherwise 256 KiB of brackets would block the event loop for more than 100 ms, and a few compressed bytes suffice
- * to send them.
+ * values: 256 KiB of brackets, which a few compressed bytes can hold, would otherwise block the event loop for more than 100 ms.
  */
 
-/** The maximum depth of arrays and objects, as in Protobuf's own runtimes. The readers of the values are recursive. */
+/** The maximum depth of arrays and objects, as in Protobuf's own runtimes. The parser and the readers of its values are recursive. */
 export const maxDepth = 100;
 /** The maximum number of values in a text, at all depths together. */
 const maxValues = 10_000;
@@ -63,69 +62,32 @@ export function parseJson(text: string): JsonValue {
   return new Parser(text).parse();
 }
 
-interface Open {
-  value: JsonValue[] | JsonObject;
-  /** The key of the member that is being read. */
-  key: string;
-}
-
 class Parser {
   readonly #text: string;
   #at = 0;
+  #values = 0;
 
   constructor(text: string) {
     this.#text = text;
   }
 
   parse(): JsonValue {
-    const open: Open[] = [];
-    for (let values = 1; ; values++) {
-      // A value begins here.
-      if (values > maxValues) throw new JsonSyntaxError(`it holds more than ${maxValues} values`);
-      let value: JsonValue | Open = this.#value();
-      if (value instanceof OpenContainer) {
-        if (open.length === maxDepth) throw new JsonSyntaxError(`it is nested deeper than ${maxDepth} levels`);
-        if (!value.closesAtOnce) {
-          open.push(value);
-          continue;
-        }
-        value = value.value;
-      }
-      // A value ended here. Any number of containers around it may end, too.
-      for (;;) {
-        const container = open.at(-1);
-        if (container === undefined) {
-          this.#skipSpace();
-          if (this.#at < this.#text.length) this.#fail();
-          return value as JsonValue;
-        }
-        if (Array.isArray(container.value)) container.value.push(value as JsonValue);
-        else container.value.set(container.key, value as JsonValue);
-        if (this.#goesOn(container)) break;
-        open.pop();
-        value = container.value;
-      }
-    }
+    const value = this.#value(0);
+    this.#skipSpace();
+    if (this.#at < this.#text.length) this.#fail();
+    return value;
   }
 
-  #value(): JsonValue | OpenContainer {
+  /** @param depth how many containers are around the value */
+  #value(depth: number): JsonValue {
+    this.#values++;
+    if (this.#values > maxValues) throw new JsonSyntaxError(`it holds more than ${maxValues} values`);
     this.#skipSpace();
     switch (this.#text[this.#at]) {
-      case "{": {
-        this.#at++;
-        const container = new OpenContainer(new Map());
-        if (!this.#take("}")) {
-          container.closesAtOnce = false;
-          container.key = this.#key(container.value as JsonObject);
-        }
-        return container;
-      }
-      case "[": {
-        this.#at++;
-        const container = new OpenContainer([]);
-        container.closesAtOnce = this.#take("]");
-        return container;
-      }
+      case "{":
+        return this.#object(depth + 1);
+      case "[":
+        return this.#array(depth + 1);
       case '"':
         return this.#string();
       case "t":
@@ -142,15 +104,29 @@ class Parser {
     }
   }
 
-  /** Reads what follows an element: true when another one begins, false when the container ends. */
-  #goesOn(container: Open): boolean {
-    const isArray = Array.isArray(container.value);
-    if (this.#take(",")) {
-      if (!isArray) container.key = this.#key(container.value as JsonObject);
-      return true;
-    }
-    if (!this.#take(isArray ? "]" : "}")) this.#fail();
-    return false;
+  #object(depth: number): JsonObject {
+    this.#open(depth);
+    const object: JsonObject = new Map();
+    if (this.#take("}")) return object;
+    do object.set(this.#key(object), this.#value(depth));
+    while (this.#take(","));
+    if (!this.#take("}")) this.#fail();
+    return object;
+  }
+
+  #array(depth: number): JsonValue[] {
+    this.#open(depth);
+    const array: JsonValue[] = [];
+    if (this.#take("]")) return array;
+    do array.push(this.#value(depth));
+    while (this.#take(","));
+    if (!this.#take("]")) this.#fail();
+    return array;
+  }
+
+  #open(depth: number): void {
+    if (depth > maxDepth) throw new JsonSyntaxError(`it is nested deeper than ${maxDepth} levels`);
+    this.#at++;
   }
 
   #key(object: JsonObject): string {
@@ -212,15 +188,5 @@ class Parser {
   #fail(): never {
     const where = this.#at < this.#text.length ? `it breaks at character ${this.#at + 1}` : "it ends too early";
     throw new JsonSyntaxError(where);
-  }
-}
-
-class OpenContainer implements Open {
-  readonly value: JsonValue[] | JsonObject;
-  key = "";
-  closesAtOnce = true;
-
-  constructor(value: JsonValue[] | JsonObject) {
-    this.value = value;
   }
 }

@@ -1,7 +1,6 @@
 import type { ServiceTable } from "../../calls/service-table.ts";
 import type { RegistrationMode } from "../../contract/registration.ts";
 import type { Router } from "../../http/edge/router.ts";
-import { memoize } from "../../http/replies/memoize.ts";
 import { Precompressed } from "../../http/replies/precompressed.ts";
 import type { NewAgentPolicies } from "../../rate-limits/new-agents.ts";
 import type { Policies } from "../../rate-limits/policy.ts";
@@ -34,15 +33,12 @@ export function addGuideRoutes(router: Router, { table, siteUrl, ...server }: Gu
     server,
   );
   for (const [name, contentType] of Object.entries(types) as [GuideName, string][]) {
-    const text = memoize(
-      async () =>
-        new Precompressed(guide.text(name, siteUrl), {
-          "content-type": contentType,
-          "cache-control": "public, max-age=10",
-          "access-control-allow-origin": "*",
-        }),
-    );
-    router.get(`/${name}`, { serve: async (request) => (await text()).reply(request) });
+    const text = new Precompressed(guide.text(name, siteUrl), {
+      "content-type": contentType,
+      "cache-control": "public, max-age=10",
+      "access-control-allow-origin": "*",
+    });
+    router.get(`/${name}`, { serve: (request) => text.reply(request) });
   }
   return guide;
 }

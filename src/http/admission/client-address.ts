@@ -12,9 +12,9 @@ const ranges: Record<string, string[]> = {
 };
 
 /**
- * Says from which address a request comes, for HTTP/1.1 and HTTP/2 alike: that of the connection, unless a proxy that is
- * trusted has it from somebody else. Then X-Forwarded-For is read from its end, where the nearest proxy wrote, up to the
- * first address that is not trusted; nothing before that is believed, for the client may have written it.
+ * Says from which address a request comes, for HTTP/1.1 and HTTP/2 alike: that of the connection, unless the connection is a
+ * trusted proxy's. Then X-Forwarded-For is read from its end, where the nearest proxy wrote, up to the first address that is
+ * not trusted. Nothing before that is believed, because the client may have written it.
  */
 export class ClientAddresses {
   readonly #trusted: BlockList | undefined;
@@ -31,11 +31,6 @@ export class ClientAddresses {
     this.#onIgnored = onIgnored;
   }
 
-  /** The address of a request's client, as it is counted; see `countedAddress`. */
-  of(request: HttpRequest): string {
-    return this.locate(request).counted;
-  }
-
   /** The address of a request's client. */
   locate(request: HttpRequest): ClientAddress {
     const peer = this.#peerOf(request);
@@ -47,8 +42,7 @@ export class ClientAddresses {
       return peer;
     }
     if (named === undefined) return peer;
-    const address = this.#nearestUntrusted(peer.address, String(named));
-    return describe(address);
+    return describe(this.#nearestUntrusted(peer.address, String(named)));
   }
 
   /** The address of a connection's peer, as it is counted; undefined of a trusted proxy, behind which anybody may be. */
@@ -61,7 +55,7 @@ export class ClientAddresses {
     return this.trusts(this.#peerOf(request).address);
   }
 
-  /** As `of`; undefined where nothing but trusted proxies is known. */
+  /** The address of a request's client, as it is counted; undefined where nothing but trusted proxies is known. */
   untrusted(request: HttpRequest): string | undefined {
     const { address, counted } = this.#peerOf(request);
     if (!this.trusts(address)) return counted;
@@ -70,7 +64,7 @@ export class ClientAddresses {
   }
 
   #peerOf(request: HttpRequest): ClientAddress {
-    // Over HTTP/2 each request has a stand-in for the socket of its own.
+    // Over HTTP/2, each request has its own stand-in for the socket.
     const connection = request.stream?.session ?? request.socket;
     if (connection === undefined || connection === null) return describe("");
     let peer = this.#peers.get(connection);
@@ -85,7 +79,7 @@ export class ClientAddresses {
     let address = peer;
     for (const hop of forwarded.split(",").reverse()) {
       const next = withoutPort(hop.trim());
-      // A proxy that writes no address is the last that is known.
+      // If a proxy writes no address, nothing before that proxy is known.
       if (!isIPv4(next) && !isIPv6(next)) return address;
       address = next;
       if (!this.trusts(address)) return address;

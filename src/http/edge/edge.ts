@@ -5,9 +5,8 @@ import type { ErrorPages } from "../errors/error-pages.ts";
 import { connectionFailure, errorReply, toldFailure } from "../errors/failures.ts";
 import type { Refuse } from "../port/refusals.ts";
 import { type HttpReply, sendReply } from "../replies/reply.ts";
-import { commonFields, type RequestContext } from "../requests/context.ts";
+import { type ArrivedRequest, commonFields, type RequestContext } from "../requests/context.ts";
 import { grpcOf, hasGoodHost, noGoodHost, requestIdOf } from "../requests/head.ts";
-import type { HttpRequest, HttpResponse } from "../requests/http-messages.ts";
 import { bytesOf, type RequestLog, sentBytes } from "./request-log.ts";
 import type { ServedRoute } from "./route.ts";
 
@@ -22,14 +21,8 @@ export interface EdgeOptions {
   transportSecurity: string | undefined;
 }
 
-/** The request that is served, as it came from the port. */
-export interface Arrived {
-  request: HttpRequest;
-  response: HttpResponse;
-  /** The address that the client asked for, as it was sent. */
-  url: string;
-  route: ServedRoute;
-}
+/** A request as it came from the port, and the route that serves it. */
+type Arrived = Pick<ArrivedRequest, "request" | "response" | "url"> & { route: ServedRoute };
 
 /** What every request passes, whatever serves it: it is begun, admitted, answered, logged, counted and ended here. */
 export class Edge {

@@ -42,7 +42,7 @@ export class ConnectionCaps {
     const address = countAs(remoteAddress);
     const count = this.#counts.get(address) ?? 0;
     if (count >= maxConnectionsPerAddress && !isProxy(remoteAddress)) return false;
-    if (this.#addresses.size >= maxConnections && !this.closeIdle()) return false;
+    if (this.#addresses.size >= maxConnections && !this.#closeIdle()) return false;
     this.#counts.set(address, count + 1);
     this.#addresses.set(socket, address);
     socket.once("close", () => this.#remove(socket));
@@ -59,7 +59,7 @@ export class ConnectionCaps {
   }
 
   /** Closes one of the oldest idle connections, from the address with the most connections. @returns whether there is one */
-  closeIdle(): boolean {
+  #closeIdle(): boolean {
     const now = performance.now();
     if (now < this.#searchAt) return false;
     let chosen: Socket | undefined;

@@ -3,19 +3,18 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 import type { SharedForms } from "../../calls/shared-forms.ts";
 import type { RequestContext } from "../requests/context.ts";
 
-/** The encodings in which replies are sent. */
-export type Encoding = "br" | "gzip" | "identity";
-
 /** Shorter replies are not compressed, in bytes. */
 export const minCompressed = 1024;
 
-const compress = {
-  br: (body: Buffer) => promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
-  gzip: (body: Buffer) => promisify(gzip)(body),
+/** Compresses a body. @param level up to 9; the higher, the slower and the smaller */
+export const compress = {
+  br: (body: Buffer, level = 4) =>
+    promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: level } }),
+  gzip: (body: Buffer, level = 6) => promisify(gzip)(body, { level }),
 };
 
 /** A body that is sent compressed. */
-export interface CompressedBody {
+interface CompressedBody {
   encoding: keyof typeof compress;
   bytes: Buffer;
 }
@@ -39,10 +38,7 @@ export function compressReply(
   if (!/^text\/|[/+](?:json|xml)\b/.test(type)) return undefined;
   const encoding = chooseEncoding(accepted);
   if (encoding === "identity") return undefined;
-  const make = async () => ({
-    encoding,
-    bytes: await compress[encoding](body),
-  });
+  const make = async () => ({ encoding, bytes: await compress[encoding](body) });
   return forms?.get(encoding, make) ?? make();
 }
 
@@ -51,7 +47,7 @@ export function compressReply(
  * old name of `gzip` is `x-gzip` (section 8.4.1.3).
  * @fastify/accept-negotiator is not used: it would send brotli to a client that accepts `br;q=0, *`.
  */
-export function chooseEncoding(accepted: string | undefined): Encoding {
+export function chooseEncoding(accepted: string | undefined): keyof typeof compress | "identity" {
   const taken = new Map<string, boolean>();
   for (const each of (accepted ?? "").toLowerCase().split(",")) {
     const [coding = "", ...parameters] = each.split(";").map((part) => part.trim());

@@ -1,18 +1,12 @@
 import { hash } from "node:crypto";
-import { promisify } from "node:util";
-import { brotliCompress, constants, gzip } from "node:zlib";
+import { SharedForms } from "../../calls/shared-forms.ts";
 import type { RequestContext } from "../requests/context.ts";
-import { chooseEncoding, type Encoding } from "./compression.ts";
+import { chooseEncoding, compress } from "./compression.ts";
 import { matchesEtag } from "./etag.ts";
 import type { HttpReply } from "./reply.ts";
 
 /** Levels above 9 take many times as long and save only a few percent. */
-const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
-const compress: Record<Encoding, (body: Buffer) => Promise<Buffer>> = {
-  br: (body) => promisify(brotliCompress)(body, brotliOptions),
-  gzip: (body) => promisify(gzip)(body, { level: 9 }),
-  identity: async (body) => body,
-};
+const level = 9;
 
 /**
  * Content that does not change while the service runs. Each encoding is made when a client first accepts it, and is kept in
@@ -21,7 +15,7 @@ const compress: Record<Encoding, (body: Buffer) => Promise<Buffer>> = {
 export class Precompressed {
   readonly #body: Buffer;
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #forms = new Map<Encoding, Promise<Buffer>>();
+  readonly #forms = new SharedForms();
   /** A digest of the content, in base64url. */
   readonly digest: string;
 
@@ -38,16 +32,8 @@ export class Precompressed {
     const tag = `"${this.digest}-${encoding}"`;
     const fields: Record<string, string> = { ...this.#headers, etag: tag, vary: "accept-encoding" };
     if (matchesEtag(headers["if-none-match"], tag)) return { status: 304, fields };
-    if (encoding !== "identity") fields["content-encoding"] = encoding;
-    return { status: 200, fields, body: await this.#form(encoding) };
-  }
-
-  #form(encoding: Encoding): Promise<Buffer> {
-    let form = this.#forms.get(encoding);
-    if (form === undefined) {
-      form = compress[encoding](this.#body);
-      this.#forms.set(encoding, form);
-    }
-    return form;
+    if (encoding === "identity") return { status: 200, fields, body: this.#body };
+    fields["content-encoding"] = encoding;
+    return { status: 200, fields, body: await this.#forms.get(encoding, () => compress[encoding](this.#body, level)) };
   }
 }

@@ -13,7 +13,7 @@ function request(peer: string | undefined, forwarded?: string): IncomingMessage 
 }
 
 const client = (trusted: string[], peer: string | undefined, forwarded?: string) =>
-  new ClientAddresses(trusted).of(request(peer, forwarded));
+  new ClientAddresses(trusted).locate(request(peer, forwarded)).counted;
 
 describe("an address counts", () => {
   it.each([
@@ -115,8 +115,8 @@ describe("X-Forwarded-For", () => {
     fc.assert(
       fc.property(hops, (written) => {
         const text = written.join(", ");
-        expect(addresses.of(request("192.0.2.1", text))).toBe("192.0.2.1");
-        expect(addresses.of(request("10.0.0.1", `${text}, 192.0.2.1`))).toBe("192.0.2.1");
+        expect(addresses.locate(request("192.0.2.1", text)).counted).toBe("192.0.2.1");
+        expect(addresses.locate(request("10.0.0.1", `${text}, 192.0.2.1`)).counted).toBe("192.0.2.1");
       }),
       runs(100),
     );
@@ -126,7 +126,7 @@ describe("X-Forwarded-For", () => {
     const addresses = new ClientAddresses(["loopback"]);
     fc.assert(
       fc.property(fc.string(), (text) => {
-        expect(addresses.of(request("127.0.0.1", text))).toMatch(/^(?:[\d.]+|[0-9a-f:]+\/64)$/);
+        expect(addresses.locate(request("127.0.0.1", text)).counted).toMatch(/^(?:[\d.]+|[0-9a-f:]+\/64)$/);
       }),
       runs(100),
     );
@@ -136,13 +136,13 @@ describe("X-Forwarded-For", () => {
 it("an untrusted peer that names its client is reported once", () => {
   const reported: string[] = [];
   const addresses = new ClientAddresses(["10.0.0.0/8"], (peer) => reported.push(peer));
-  addresses.of(request("192.0.2.1"));
-  addresses.of(request("10.0.0.1", "203.0.113.9"));
+  addresses.locate(request("192.0.2.1"));
+  addresses.locate(request("10.0.0.1", "203.0.113.9"));
   expect(reported).toEqual([]);
-  for (const peer of ["192.0.2.7", "192.0.2.8"]) addresses.of(request(peer, "203.0.113.9"));
+  for (const peer of ["192.0.2.7", "192.0.2.8"]) addresses.locate(request(peer, "203.0.113.9"));
   expect(reported).toEqual(["192.0.2.7"]);
   const forwarded = { socket: { remoteAddress: "192.0.2.9" }, headers: { forwarded: "for=203.0.113.9" } };
-  new ClientAddresses([], (peer) => reported.push(peer)).of(forwarded as unknown as IncomingMessage);
+  new ClientAddresses([], (peer) => reported.push(peer)).locate(forwarded as unknown as IncomingMessage);
   expect(reported).toEqual(["192.0.2.7", "192.0.2.9"]);
 });
 

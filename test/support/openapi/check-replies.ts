@@ -60,7 +60,7 @@ function record({ method = "", url: target = "" }: HttpRequest, raw: HttpRespons
   (raw.stream ?? (raw as ServerResponse)).once("close", () => {
     if (!raw.headersSent) return;
     const { statusCode: status, writableFinished: isWhole } = raw;
-    const headers = { ...raw.getHeaders(), ...passed };
+    const headers = { ...(raw as ServerResponse).getHeaders(), ...passed };
     checked++;
     try {
       const fault = faultOf({ method, target, status, headers, body: Buffer.concat(chunks), isWhole });
