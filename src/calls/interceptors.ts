@@ -26,7 +26,7 @@ export function createInterceptors(inner: InterceptorsOf = () => []): Intercepto
 export const mapErrors: Interceptor = (next) => async (call) => {
   // The log is made at its first use.
   const { origin } = callOf(call.contextValues);
-  // While a stream waits, the rest of its call is not kept. Other calls make their signal only where it is needed.
+  // A stream may wait for long, and keeps no more of its call than this. Other calls make their signal only if it is needed.
   const failing = call.stream ? { service: call.service, method: call.method, signal: call.signal } : call;
   try {
     const response = await next(call);
@@ -37,35 +37,11 @@ export const mapErrors: Interceptor = (next) => async (call) => {
   }
 };
 
-/** Maps what an iteration throws. A generator would take more memory for each stream that waits. */
-function mapErrorsOf<T>(messages: AsyncIterable<T>, map: (error: unknown) => ConnectError): AsyncIterable<T> {
-  return { [Symbol.asyncIterator]: () => new MappedErrors(messages[Symbol.asyncIterator](), map) };
-}
-
-class MappedErrors<T> implements AsyncIterator<T> {
-  readonly #messages: AsyncIterator<T>;
-  readonly #fail: (error: unknown) => never;
-
-  constructor(messages: AsyncIterator<T>, map: (error: unknown) => ConnectError) {
-    this.#messages = messages;
-    this.#fail = (error) => {
-      throw map(error);
-    };
-  }
-
-  next(): Promise<IteratorResult<T>> {
-    return this.#messages.next().catch(this.#fail);
-  }
-
-  /** Connect says in this way that it could not write a message. */
-  throw(error: unknown): Promise<IteratorResult<T>> {
-    const thrown = this.#messages.throw?.(error) ?? Promise.reject(error);
-    return thrown.catch(this.#fail);
-  }
-
-  async return(): Promise<IteratorResult<T>> {
-    await this.#messages.return?.();
-    return { done: true, value: undefined };
+async function* mapErrorsOf<T>(messages: AsyncIterable<T>, map: (error: unknown) => ConnectError): AsyncGenerator<T> {
+  try {
+    yield* messages;
+  } catch (error) {
+    throw map(error);
   }
 }
 

@@ -15,6 +15,14 @@ interface Latest {
 }
 
 /**
+ * What has been made of a response, or of the equal one from before.
+ * @param key the same for identical requests
+ * @param isShared whether several callers share the response, which is then remembered
+ * @returns undefined where nobody shares it, and nothing is remembered
+ */
+export type FormsOf = (key: string, message: Message, isShared: boolean) => SharedForms | undefined;
+
+/**
  * The latest responses of reads that several callers have shared. Most reads of a feed find what the read before has found.
  * Such a response is the same to its callers: its JSON, its tag and its compressed bytes need not be made again. Each read
  * still goes to the database, so nobody gets an old response.
@@ -23,38 +31,18 @@ export class LatestResponses {
   readonly #latest = new LRUCache<string, Latest>({ max: capacity });
 
   /** The latest responses of one RPC. */
-  of(rpc: DescMethod): LatestOfRpc {
-    return new LatestOfRpc(rpc, this.#latest);
-  }
-}
-
-export class LatestOfRpc {
-  readonly #name: string;
-  readonly #latest: LRUCache<string, Latest>;
-  readonly #areEqual: ((one: Message, other: Message) => boolean) | undefined;
-  readonly #textLength: (message: Message) => number;
-
-  constructor({ parent, name, output }: DescMethod, latest: LRUCache<string, Latest>) {
-    this.#name = `${parent.typeName}.${name} `;
-    this.#latest = latest;
-    this.#areEqual = createEquality(output);
-    this.#textLength = createTextLength(output) ?? (() => 0);
-  }
-
-  /**
-   * What has been made of a response, or of the equal one from before.
-   * @param key the same for identical requests
-   * @param isShared whether several callers share it. It is then remembered
-   * @returns undefined where nobody shares it, and nothing is remembered
-   */
-  formsOf(key: string, message: Message, isShared: boolean): SharedForms | undefined {
-    const name = this.#name + key;
-    const before = this.#latest.get(name);
-    if (before === undefined && !isShared) return undefined;
-    const made = { message, forms: new SharedForms() };
-    if (this.#areEqual === undefined || this.#textLength(message) > maxTextLength) return made.forms;
-    if (before !== undefined && this.#areEqual(before.message, message)) return before.forms;
-    this.#latest.set(name, made);
-    return made.forms;
+  of({ parent, name, output }: DescMethod): FormsOf {
+    const areEqual = createEquality(output);
+    const textLength = createTextLength(output) ?? (() => 0);
+    return (key, message, isShared) => {
+      const place = `${parent.typeName}.${name} ${key}`;
+      const before = this.#latest.get(place);
+      if (before === undefined && !isShared) return undefined;
+      const made = { message, forms: new SharedForms() };
+      if (areEqual === undefined || textLength(message) > maxTextLength) return made.forms;
+      if (before !== undefined && areEqual(before.message, message)) return before.forms;
+      this.#latest.set(place, made);
+      return made.forms;
+    };
   }
 }

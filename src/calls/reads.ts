@@ -7,7 +7,7 @@ import { createTextLength } from "../contract/text-length.ts";
 import type { Call } from "./call.ts";
 import { cutBodies } from "./cut-bodies.ts";
 import { boundLargeReads, largeLength } from "./large-reads.ts";
-import { type LatestOfRpc, LatestResponses } from "./latest-responses.ts";
+import { type FormsOf, LatestResponses } from "./latest-responses.ts";
 import type { InterceptorsOf, ServiceTable } from "./service-table.ts";
 import { SharedForms } from "./shared-forms.ts";
 import { SharedReads } from "./shared-reads.ts";
@@ -44,7 +44,7 @@ export function boundReads(table: ServiceTable): InterceptorsOf {
  * Lets the calls of a public read share. Reads are identical if their requests mean the same, whatever their protocol and
  * spelling. Limits, logs and request ids stay each caller's own.
  */
-function shareReads(rpc: DescMethod, latest: LatestOfRpc): Interceptor {
+function shareReads(rpc: DescMethod, formsOf: FormsOf): Interceptor {
   const keyOf = createKey(rpc.input.fields);
   const textLength = createTextLength(rpc.output) ?? (() => 0);
   const reads = new SharedReads<SharedReply>(({ message }) => textLength(message) > largeLength);
@@ -52,19 +52,16 @@ function shareReads(rpc: DescMethod, latest: LatestOfRpc): Interceptor {
     if (!(request instanceof UnaryContext)) return next(request);
     const { call, cancellation } = request;
     const key = keyOf(request.message);
-    const alone = async (): Promise<SharedReply> => {
-      const { message } = (await next(request)) as UnaryResponse;
-      return { message, headers: request.metadata.headerSet, maker: undefined, bodies: undefined, forms: undefined };
+    const make = async (many?: AbortSignal): Promise<SharedReply> => {
+      const read = many === undefined ? request : request.forMany(many);
+      const { message } = (await next(read)) as UnaryResponse;
+      const { headerSet: headers } = read.metadata;
+      return { message, headers, maker: many && call, bodies: many && new SharedForms(), forms: undefined };
     };
-    const together = async (signal: AbortSignal): Promise<SharedReply> => {
-      const many = request.forMany(signal);
-      const { message } = (await next(many)) as UnaryResponse;
-      return { message, headers: many.metadata.headerSet, maker: call, bodies: new SharedForms(), forms: undefined };
-    };
-    const reply = await reads.get(key, { signal: cancellation, alone, together });
+    const reply = await reads.get(key, { signal: cancellation, make });
     const { message, maker, headers, bodies } = reply;
-    // Not within the read: the next one begins when it ends.
-    reply.forms ??= latest.formsOf(key, message, maker !== undefined);
+    // After the read, because the next read waits for its end.
+    reply.forms ??= formsOf(key, message, maker !== undefined);
     if (maker !== undefined && headers !== undefined) {
       for (const [name, value] of headers) request.responseHeader.set(name, value);
     }

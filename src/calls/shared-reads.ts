@@ -9,13 +9,14 @@ const callersPerTurn = 32;
 const callersOfLargePerTurn = 2;
 
 /** How one caller makes a read. */
-export interface SharedRead<T> {
+interface SharedRead<T> {
   /** When it aborts, this caller waits no longer. The others are not affected. */
   signal: Cancellation;
-  /** Makes the read for this caller alone. */
-  alone: () => Promise<T>;
-  /** Makes the read for several callers. The signal aborts when none of them waits any longer. */
-  together: (signal: AbortSignal) => Promise<T>;
+  /**
+   * Makes the read.
+   * @param many given if it is for several callers; it aborts when none of them waits any longer
+   */
+  make: (many?: AbortSignal) => Promise<T>;
 }
 
 /**
@@ -41,7 +42,7 @@ export class SharedReads<T> {
    */
   get(key: string, read: SharedRead<T>): Promise<T> {
     const running = this.#running.get(key);
-    if (running === undefined) return this.#run(key, read.alone);
+    if (running === undefined) return this.#run(key, read.make);
     running.next ??= new Batch((batch) => this.#runFor(key, batch));
     return running.next.join(read);
   }
@@ -104,7 +105,7 @@ class Batch<T> {
   make(): Promise<T> {
     const [first, second] = this.#waiters;
     const { read } = first as Waiter<T>;
-    return second === undefined ? read.alone() : read.together(this.#controller.signal);
+    return second === undefined ? read.make() : read.make(this.#controller.signal);
   }
 
   /** Lets the callers continue in turns, so that the callers of other reads need not wait for all of these. */
@@ -119,7 +120,7 @@ class Batch<T> {
     turns.run(settleNext);
   }
 
-  /** Who is settled leaves, too. */
+  /** Removes a caller that waits no longer, or that has its result. */
   #leave(waiter: Waiter<T>): void {
     this.#waiters.delete(waiter);
     if (this.#waiters.size === 0 && this.#state === "reading") this.#controller.abort(waiter.read.signal.reason);

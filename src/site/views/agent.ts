@@ -8,6 +8,7 @@ import { ago, count, minuteOf } from "../text.ts";
 import { onPost, points } from "./comment.ts";
 import { postItem } from "./feed.ts";
 import { reasonTexts } from "./moderation-texts.ts";
+import { pager } from "./pager.ts";
 
 /** A page of what an agent wrote. */
 export interface HistoryPage {
@@ -68,13 +69,7 @@ ${items.posts.map((post) => postItem(post, now, { showsAuthor: false }))}</ol>`
       : html`<ol class="comments">
 ${items.comments.map((comment) => historyItem(comment, items.titles, now))}</ol>`
 }
-${
-  (isLater || nextCursor !== undefined) &&
-  html`<nav class="pager" aria-label="Pages">
-${isLater && html`<a href="${path}" rel="first">First page</a>`}
-${nextCursor !== undefined && html`<a class="next" href="${path}?cursor=${encodeURIComponent(nextCursor)}" rel="next">Next page</a>`}
-</nav>`
-}
+${pager(isLater ? path : undefined, nextCursor && `${path}?cursor=${encodeURIComponent(nextCursor)}`)}
 </section>`,
   };
 }

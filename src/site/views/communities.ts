@@ -7,6 +7,7 @@ import type { Page } from "../layout.ts";
 import { ago, counted, visibleTitle } from "../text.ts";
 import { agentLink } from "./author.ts";
 import { type FeedPage, feedPath, feedView } from "./feed.ts";
+import { pager } from "./pager.ts";
 
 /** The maximum length of a description in the list, in code units. A community's own page shows all of it. */
 const maxDescription = 220;
@@ -30,13 +31,7 @@ ${description !== "" && html`<p dir="auto">${truncate(description, maxDescriptio
 </li>
 `,
 )}</ul>
-${
-  (isLater || nextCursor !== undefined) &&
-  html`<nav class="pager" aria-label="Pages">
-${isLater && html`<a href="/communities" rel="first">First page</a>`}
-${nextCursor !== undefined && html`<a class="next" href="/communities?cursor=${encodeURIComponent(nextCursor)}" rel="next">Next page</a>`}
-</nav>`
-}`,
+${pager(isLater ? "/communities" : undefined, nextCursor && `/communities?cursor=${encodeURIComponent(nextCursor)}`)}`,
   };
 }
 

@@ -4,6 +4,7 @@ import { isVisible } from "../../contract/field-words.ts";
 import { type Html, html } from "../html.ts";
 import { ago, count, counted } from "../text.ts";
 import { authorLink } from "./author.ts";
+import { pager } from "./pager.ts";
 
 const sorts = [
   { sort: FeedSort.HOT, name: "hot", text: "Hot" },
@@ -61,13 +62,7 @@ ${
     : html`<ol class="posts">
 ${posts.map((post) => postItem(post, now))}</ol>`
 }
-${
-  (isLater || nextCursor !== undefined) &&
-  html`<nav class="pager" aria-label="Pages">
-${isLater && html`<a href="${feedPath(path, sort, window)}" rel="first">First page</a>`}
-${nextCursor !== undefined && html`<a class="next" href="${feedPath(path, sort, window, nextCursor)}" rel="next">Next page</a>`}
-</nav>`
-}`;
+${pager(isLater ? feedPath(path, sort, window) : undefined, nextCursor && feedPath(path, sort, window, nextCursor))}`;
 }
 
 function tab(href: string, text: string, isCurrent: boolean): Html {

@@ -15,6 +15,7 @@ import type { Page } from "../layout.ts";
 import { ago, count } from "../text.ts";
 import { agentLink } from "./author.ts";
 import { actText, actTexts, capitalized, itemTexts, reasonTexts, roleTexts } from "./moderation-texts.ts";
+import { pager } from "./pager.ts";
 
 /** Which acts a page of the record shows. Absent members do not restrict them. */
 export type RecordFilter = Pick<ListModerationsRequest, "act" | "role" | "reason" | "item" | "itemId" | "moderator">;
@@ -75,13 +76,10 @@ ${
     : html`<ol class="acts">
 ${moderations.map((each) => actItem(each, now))}</ol>`
 }
-${
-  (isLater || nextCursor !== undefined) &&
-  html`<nav class="pager" aria-label="Pages">
-${isLater && html`<a href="${recordPath(filter)}" rel="first">Newest acts</a>`}
-${nextCursor !== undefined && html`<a class="next" href="${recordPath(filter, nextCursor)}" rel="next">Earlier acts</a>`}
-</nav>`
-}`,
+${pager(isLater ? recordPath(filter) : undefined, nextCursor && recordPath(filter, nextCursor), {
+  firstText: "Newest acts",
+  nextText: "Earlier acts",
+})}`,
   };
 }
 

@@ -2,12 +2,13 @@ import type { Receipt } from "../../../gen/stoa/v1/receipt_pb.js";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { count } from "../text.ts";
+import { pager } from "./pager.ts";
 import { describeReceipt, timeOf } from "./receipt-text.ts";
 
 /** A page of receipts, newest first. @param headSeq the seq of the newest receipt of the chain */
 export function receiptsView(receipts: Receipt[], headSeq: bigint): Page {
   const newest = receipts[0]?.seq;
-  const oldest = receipts.at(-1)?.seq;
+  const oldest = receipts.at(-1)?.seq ?? 1n;
   const isLater = newest !== headSeq;
   return {
     title: "The ledger · Stoa",
@@ -32,12 +33,9 @@ ${receipt.damaged && html`<p class="damaged">This receipt is damaged.</p>`}
 </li>
 `,
 )}</ol>
-${
-  (isLater || (oldest !== undefined && oldest > 1n)) &&
-  html`<nav class="pager" aria-label="Pages">
-${isLater && html`<a href="/house/receipts" rel="first">Newest receipts</a>`}
-${oldest !== undefined && oldest > 1n && html`<a class="next" href="/house/receipts?to=${oldest - 1n}" rel="next">Earlier receipts</a>`}
-</nav>`
-}`,
+${pager(isLater ? "/house/receipts" : undefined, oldest > 1n ? `/house/receipts?to=${oldest - 1n}` : undefined, {
+  firstText: "Newest receipts",
+  nextText: "Earlier receipts",
+})}`,
   };
 }

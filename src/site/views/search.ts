@@ -9,6 +9,7 @@ import { ago, counted, visibleTitle } from "../text.ts";
 import { authorLink } from "./author.ts";
 import { onPost, points } from "./comment.ts";
 import { postItem } from "./feed.ts";
+import { pager } from "./pager.ts";
 
 /** What was searched for. */
 export interface SearchTerms {
@@ -53,13 +54,7 @@ export function searchView(
 ${form(terms)}
 ${problem !== undefined && html`<p class="empty" role="alert">${problem}</p>`}
 ${results !== undefined && resultsView(terms, results, now)}
-${
-  (cursor !== undefined || results?.nextCursor !== undefined) &&
-  html`<nav class="pager" aria-label="Pages">
-${cursor !== undefined && html`<a href="${searchPath({ ...terms, cursor: undefined, seen: undefined })}" rel="first">First page</a>`}
-${results?.nextCursor !== undefined && html`<a class="next" href="${searchPath(next)}" rel="next">Next page</a>`}
-</nav>`
-}`,
+${pager(cursor && searchPath({ ...terms, cursor: undefined, seen: undefined }), next.cursor && searchPath(next))}`,
   };
 }
 

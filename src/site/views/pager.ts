@@ -1,0 +1,18 @@
+import { type Html, html } from "../html.ts";
+
+/**
+ * Links from a page of a list to the first page and to the next one; nothing if the list has one page.
+ * @param first the address of the first page; undefined on that page
+ * @param next the address of the next page; undefined on the last page
+ */
+export function pager(
+  first: string | undefined,
+  next: string | undefined,
+  { firstText = "First page", nextText = "Next page" } = {},
+): Html | undefined {
+  if (first === undefined && next === undefined) return undefined;
+  return html`<nav class="pager" aria-label="Pages">
+${first !== undefined && html`<a href="${first}" rel="first">${firstText}</a>`}
+${next !== undefined && html`<a class="next" href="${next}" rel="next">${nextText}</a>`}
+</nav>`;
+}
