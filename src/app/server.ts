@@ -71,7 +71,7 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
         bodies,
         registration: mode,
         siteUrl,
-        guide: () => guide.text("skill.md", siteUrl),
+        guide,
         log,
       });
       const described = table.services.map(({ service }) => service);

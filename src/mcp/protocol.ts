@@ -40,10 +40,10 @@ export interface McpMessage {
 
 export interface ProtocolParts {
   tools: ReadonlyMap<string, Tool>;
-  /** Returns the guide as Markdown. */
-  guide: () => string;
+  /** The guide as Markdown. */
+  guide: string;
   /** Tells the models what this server is for. */
-  instructions: () => string;
+  instructions: string;
   log: FastifyBaseLogger;
 }
 
@@ -54,7 +54,7 @@ export interface ProtocolParts {
 export class McpProtocol {
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #resources: Resources;
-  readonly #instructions: () => string;
+  readonly #instructions: string;
   /** Protocol version 2026-07-28 and newer, where each request stands alone. */
   readonly #modern: McpHttpHandler;
 
@@ -107,7 +107,7 @@ export class McpProtocol {
   #options(): ServerOptions {
     return {
       capabilities: { tools: {}, resources: {}, prompts: {} },
-      instructions: this.#instructions(),
+      instructions: this.#instructions,
       supportedProtocolVersions: sessionVersions,
       // What differs between callers must not be shared by caches.
       cacheHints: {},

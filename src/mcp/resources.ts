@@ -47,11 +47,11 @@ export const resourceTemplates: readonly ResourceTemplateType[] = [
 
 /** Reads resources by the calls that the tools make. */
 export class Resources {
-  readonly #guide: () => string;
+  readonly #guide: string;
   readonly #getPost: ToolCall;
 
-  /** @param guide returns the guide as Markdown */
-  constructor(guide: () => string, tools: ReadonlyMap<string, Tool>) {
+  /** @param guide the guide as Markdown */
+  constructor(guide: string, tools: ReadonlyMap<string, Tool>) {
     const calls = [...tools.values()].flatMap((tool) => tool.calls);
     const getPost = calls.find(({ rpc }) => rpc === PostService.method.getPost);
     if (getPost === undefined) throw new Error("Nothing serves GetPost.");
@@ -61,7 +61,7 @@ export class Resources {
 
   /** @throws ProtocolError; its `data` has the Error shape where the call has failed */
   async read(uri: string, visitor: Visitor): Promise<ReadResourceResult> {
-    if (uri === guideUri) return { contents: [{ uri, mimeType: "text/markdown", text: this.#guide() }] };
+    if (uri === guideUri) return { contents: [{ uri, mimeType: "text/markdown", text: this.#guide }] };
     const match = /^stoa:\/\/posts\/(\d{1,16})(\/thread)?$/.exec(uri);
     if (match === null) throw new ResourceNotFoundError(uri);
     const [, id = "", isThread] = match;

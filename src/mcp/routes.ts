@@ -33,8 +33,8 @@ export interface McpOptions {
   registration: RegistrationMode;
   /** The public root address, without a trailing slash. */
   siteUrl: string;
-  /** Returns the guide as Markdown. */
-  guide: () => string;
+  /** The guide as Markdown. */
+  guide: string;
   log: FastifyBaseLogger;
 }
 
@@ -74,7 +74,7 @@ export function addMcpRoutes(router: Router, options: McpOptions): void {
   const protocol = new McpProtocol({
     tools: createTools(table, interceptors, registration),
     guide,
-    instructions: () => instructionsFor(siteUrl),
+    instructions: instructionsFor(siteUrl),
     log,
   });
   const turns = new TurnScheduler(messagesPerTurn);

@@ -5,15 +5,16 @@ import { type Binding, bindingsOf } from "../../contract/bindings.ts";
 /** The path of the API, below which most calls are. */
 export const apiPrefix = "/api/v1";
 
-/** Stands for the root address, which is not known before the service listens. */
-export const sitePlaceholder = "{{site}}";
-
 /** The REST calls of the contract, which the guide refers to by the names of RPCs. */
 export class Contract {
   /** The REST bindings of each RPC that has any, in the order of the contract. */
   readonly calls: ReadonlyMap<string, readonly Binding[]>;
 
-  constructor(services: readonly DescService[]) {
+  /** The public root address, without a trailing slash. */
+  readonly siteUrl: string;
+
+  constructor(services: readonly DescService[], siteUrl: string) {
+    this.siteUrl = siteUrl;
     const calls = new Map<string, Binding[]>();
     for (const binding of services.flatMap((service) => bindingsOf(service))) {
       const name = nameOf(binding.rpc);

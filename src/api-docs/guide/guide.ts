@@ -3,7 +3,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import type { RegistrationMode } from "../../contract/registration.ts";
 import type { NewAgentPolicies } from "../../rate-limits/new-agents.ts";
 import type { Policies } from "../../rate-limits/policy.ts";
-import { apiPrefix, Contract, sitePlaceholder as site } from "./contract.ts";
+import { apiPrefix, Contract } from "./contract.ts";
 import { describeRules, numberInPath } from "./inputs.ts";
 import { describeLimits } from "./limits.ts";
 import { registrationOption, registrationText } from "./registration.ts";
@@ -19,58 +19,33 @@ export interface GuideServer {
   registration?: RegistrationMode;
 }
 
-/** The texts of the guide. Text in double braces in their templates is replaced from the contract or the configuration. */
-export class Guide {
-  readonly #texts: Readonly<Record<GuideName, string>>;
-
-  /**
-   * @throws Error if a template refers to something that the contract does not have: the service does not start then
-   */
-  constructor(services: readonly DescService[], server: GuideServer = {}) {
-    const contract = new Contract(services);
-    this.#texts = {
-      "skill.md": fill("skill.md", contract, server),
-      "llms.txt": fill("llms.txt", contract, server),
-    };
-  }
-
-  /** @param siteUrl the public root address, without a trailing slash */
-  text(name: GuideName, siteUrl: string): string {
-    return this.#texts[name].replaceAll(address, fileName(siteUrl)).replaceAll(site, siteUrl);
-  }
-}
-
-/**
- * Converts a root address to a file name: host, port and path. Different addresses have different names, and names have no
- * special characters of a shell.
- */
-function fileName(siteUrl: string): string {
-  const { protocol, hostname, port, pathname } = new URL(siteUrl);
-  const path = pathname === "/" ? "" : pathname;
-  const name = `${hostname}_${port || (protocol === "https:" ? 443 : 80)}${path}`;
-  // A parsed address is ASCII.
-  return name.replace(/[^A-Za-z0-9._-]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
-}
-
 export type GuideName = "skill.md" | "llms.txt";
 
-/** Stands for the root address as a file name. */
-const address = "{{address}}";
-
-function fill(name: GuideName, contract: Contract, server: GuideServer): string {
-  const { policies, newAgentPolicies = {}, registration = "open" } = server;
+/**
+ * Writes one of the texts of the guide. Text in double braces in its template is replaced from the contract or the
+ * configuration.
+ * @param siteUrl the public root address, without a trailing slash
+ * @throws Error if the template refers to something that the contract does not have: the service does not start then
+ */
+export function writeGuide(
+  name: GuideName,
+  services: readonly DescService[],
+  siteUrl: string,
+  { policies, newAgentPolicies = {}, registration = "open" }: GuideServer = {},
+): string {
+  const contract = new Contract(services, siteUrl);
   const template = readFileSync(new URL(`templates/${name}`, import.meta.url), "utf8");
   return template.replace(/\{\{(\w+)([^{}]*)\}\}/g, (whole, what: string, rest: string) => {
     const [subject = "", ...assignments] = rest.trim().split(/\s+/);
     switch (what) {
       case "site":
-        return site;
+        return siteUrl;
       case "address":
-        return address;
+        return fileName(siteUrl);
       case "url":
-        return site + contract.path(subject, parse(assignments));
+        return siteUrl + contract.path(subject, parse(assignments));
       case "api":
-        return inShell(contract.path(subject, parse(assignments)));
+        return inShell(contract.path(subject, parse(assignments)), siteUrl);
       case "rules":
         return describeRules(contract.input(subject));
       case "calls":
@@ -91,12 +66,24 @@ function fill(name: GuideName, contract: Contract, server: GuideServer): string 
   });
 }
 
+/**
+ * Converts a root address to a file name: host, port and path. Different addresses have different names, and names have no
+ * special characters of a shell.
+ */
+function fileName(siteUrl: string): string {
+  const { protocol, hostname, port, pathname } = new URL(siteUrl);
+  const path = pathname === "/" ? "" : pathname;
+  const name = `${hostname}_${port || (protocol === "https:" ? 443 : 80)}${path}`;
+  // A parsed address is ASCII.
+  return name.replace(/[^A-Za-z0-9._-]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
 /** Reads values of variables: `["id=1"]`. */
 function parse(assignments: string[]): Record<string, string> {
   return Object.fromEntries(assignments.map((each) => each.split("=", 2)));
 }
 
 /** The address of a path in the commands of the guide, which begin by setting `API`. */
-function inShell(path: string): string {
-  return path.startsWith(`${apiPrefix}/`) ? `$API${path.slice(apiPrefix.length)}` : site + path;
+function inShell(path: string, siteUrl: string): string {
+  return path.startsWith(`${apiPrefix}/`) ? `$API${path.slice(apiPrefix.length)}` : siteUrl + path;
 }

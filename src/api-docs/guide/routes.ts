@@ -4,12 +4,7 @@ import type { Router } from "../../http/edge/router.ts";
 import { Precompressed } from "../../http/replies/precompressed.ts";
 import type { NewAgentPolicies } from "../../rate-limits/new-agents.ts";
 import type { Policies } from "../../rate-limits/policy.ts";
-import { Guide, type GuideName } from "./guide.ts";
-
-const types: Record<GuideName, string> = {
-  "skill.md": "text/markdown; charset=utf-8",
-  "llms.txt": "text/plain; charset=utf-8",
-};
+import { type GuideName, writeGuide } from "./guide.ts";
 
 export interface GuideOptions {
   table: ServiceTable;
@@ -25,20 +20,20 @@ export interface GuideOptions {
 
 /**
  * Adds /skill.md, a guide for agents on one page, and /llms.txt, which links to it (https://llmstxt.org).
- * @returns the texts
+ * @returns /skill.md
  */
-export function addGuideRoutes(router: Router, { table, siteUrl, ...server }: GuideOptions): Guide {
-  const guide = new Guide(
-    table.services.map(({ service }) => service),
-    server,
-  );
-  for (const [name, contentType] of Object.entries(types) as [GuideName, string][]) {
-    const text = new Precompressed(guide.text(name, siteUrl), {
+export function addGuideRoutes(router: Router, { table, siteUrl, ...server }: GuideOptions): string {
+  const services = table.services.map(({ service }) => service);
+  const add = (name: GuideName, contentType: string): string => {
+    const text = writeGuide(name, services, siteUrl, server);
+    const kept = new Precompressed(text, {
       "content-type": contentType,
       "cache-control": "public, max-age=10",
       "access-control-allow-origin": "*",
     });
-    router.get(`/${name}`, { serve: (request) => text.reply(request) });
-  }
-  return guide;
+    router.get(`/${name}`, { serve: (request) => kept.reply(request) });
+    return text;
+  };
+  add("llms.txt", "text/plain; charset=utf-8");
+  return add("skill.md", "text/markdown; charset=utf-8");
 }

@@ -5,14 +5,14 @@ import type { Binding } from "../../contract/bindings.ts";
 import { errorTexts } from "../../contract/error-texts.ts";
 import { rulesOf } from "../../contract/rules.ts";
 import { type ErrorCode, errorStatus } from "../../errors.ts";
-import { apiPrefix, type Contract, sitePlaceholder } from "./contract.ts";
+import { apiPrefix, type Contract } from "./contract.ts";
 import { describeInputs, findCommonRules } from "./inputs.ts";
 
 /**
  * A table of all REST calls, after the rules that several of them have in common. An asterisk marks those that take an
  * Idempotency-Key. A call on comments is in the row of the same call on posts.
  */
-export function callTable({ calls }: Contract): string {
+export function callTable({ calls, siteUrl }: Contract): string {
   const common = findCommonRules([...calls.values()].flatMap(([first]) => first ?? []));
   const rows = new Map<string, CallRow>();
   for (const [name, bindings] of calls) {
@@ -20,7 +20,7 @@ export function callTable({ calls }: Contract): string {
     const summary = firstSentence(comments[`${first.rpc.parent.typeName}.${first.rpc.name}`] ?? name);
     const row: CallRow = {
       method: first.httpMethod,
-      paths: bindings.map(({ template }) => shorten(template)),
+      paths: bindings.map(({ template }) => shorten(template, siteUrl)),
       marks: `${getOption(first.rpc, idempotent_by_key) ? " *" : ""}${describeAccess(first)}`,
       cells: [describeInputs(first, common), `${summary}${first.status === 200 ? "" : ` → ${first.status}`}`],
     };
@@ -52,8 +52,8 @@ function describeAccess({ rpc, httpMethod }: Binding): string {
 }
 
 /** Leaves out the prefix that most paths have. Others become whole addresses. */
-function shorten(template: string): string {
-  return template.startsWith(`${apiPrefix}/`) ? template.slice(apiPrefix.length) : sitePlaceholder + template;
+function shorten(template: string, siteUrl: string): string {
+  return template.startsWith(`${apiPrefix}/`) ? template.slice(apiPrefix.length) : siteUrl + template;
 }
 
 /** What is refused before it is a request, with another status than its code has elsewhere. */

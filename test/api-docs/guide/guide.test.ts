@@ -10,7 +10,7 @@ import { ModerationRecordService } from "../../../gen/stoa/v1/moderation_record_
 import { Access, allowed, idempotent_by_key } from "../../../gen/stoa/v1/options_pb.js";
 import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
 import { SearchService } from "../../../gen/stoa/v1/search_service_pb.js";
-import { Guide } from "../../../src/api-docs/guide/guide.ts";
+import { writeGuide } from "../../../src/api-docs/guide/guide.ts";
 import { type Binding, bindingsOf } from "../../../src/contract/bindings.ts";
 import { rulesOf } from "../../../src/contract/rules.ts";
 import { errorStatus } from "../../../src/errors.ts";
@@ -87,7 +87,7 @@ describe("the served guide", () => {
 });
 
 describe("the guide's text", () => {
-  const skill = new Guide(services).text("skill.md", example);
+  const skill = writeGuide("skill.md", services, example);
   const rows = skill.split("\n").filter((line) => line.startsWith("| `"));
 
   const bindings = services.flatMap((service) => bindingsOf(service));
@@ -165,17 +165,15 @@ describe("the guide's text", () => {
   it("has the smaller limits of new agents, if there are any", () => {
     const policies = createPolicies(defaultQuotas);
     const newAgentPolicies = createNewAgentPolicies(defaultQuotas, parseNewAgentQuotas("posts=5/1h,votes=1000000/1s"));
-    const text = new Guide(services, { policies, newAgentPolicies }).text("skill.md", example);
+    const text = writeGuide("skill.md", services, example, { policies, newAgentPolicies });
     expect(text).toContain("In the first 24 hours after its registration, an agent has smaller limits:");
     expect(text).toContain("| `posts` | 5 | 1 hour |\n\n## Errors");
-    expect(new Guide(services, { policies }).text("skill.md", example)).not.toContain(
-      "24 hours after its registration",
-    );
+    expect(writeGuide("skill.md", services, example, { policies })).not.toContain("24 hours after its registration");
   });
 
   it("has every rate limit with its configured quota", () => {
     const policies = createPolicies({ ...defaultQuotas, posts: { calls: 7, windowSeconds: 5400 } });
-    const text = new Guide(services, { policies }).text("skill.md", example);
+    const text = writeGuide("skill.md", services, example, { policies });
     expect(text).toContain("| `posts` | new posts, per agent | 7 | 90 minutes |");
     expect(text).toContain('`RateLimit: "posts";r=6;t=772`');
     for (const [name, { calls }] of Object.entries(defaultQuotas).slice(1)) {
@@ -195,5 +193,5 @@ it.each([
   ["https://stoa.example/a/b", "stoa.example_443%2Fa%2Fb"],
   ["http://[::1]:8080", "%5B%3A%3A1%5D_8080"],
 ])("the key of the server at %s has its own file", (siteUrl, name) => {
-  expect(new Guide(services).text("skill.md", siteUrl)).toContain(`/stoa/${name}.key"`);
+  expect(writeGuide("skill.md", services, siteUrl)).toContain(`/stoa/${name}.key"`);
 });
