@@ -5,7 +5,6 @@ import { Access } from "../../gen/stoa/v1/options_pb.js";
 import type { Caller } from "../board/agents.ts";
 import { type ErrorCode, StoaError } from "../errors.ts";
 import type { RequestLimits } from "../rate-limits/request-limits.ts";
-import type { Cancellation } from "../timing/wait.ts";
 import { beginCall, type CallSpan, tracer } from "../tracing/tracing.ts";
 
 /** An internal service that holds the operator token. */
@@ -32,11 +31,11 @@ export interface Admitted {
   readonly caller: Caller | typeof operator | undefined;
 }
 
-/** What the request of a call gives to it. A request is the cancellation of its calls: most calls need no signal. */
-export interface CallOrigin extends Cancellation {
+/** What the request of a call gives to it. */
+export interface CallOrigin {
   readonly client: ClientAddress;
   readonly limits: RequestLimits;
-  /** The same cancellation as a signal, which is made only where it is needed. */
+  /** Aborts when the caller has left, or its time is over. */
   readonly signal: AbortSignal;
   /** A log whose lines carry the request id. */
   readonly log: FastifyBaseLogger;
@@ -102,17 +101,17 @@ export interface CallInit {
   metadata?: ResponseMetadata;
 }
 
-/** What an implementation learns of its call. Headers and signal are made on first use. */
+/** What an implementation learns of its call. Headers are made on first use. */
 export class CallContext<Method extends DescMethod = DescMethod> implements HandlerContext {
   readonly protocolName: string;
   readonly method: Method;
   readonly service: DescService;
   readonly requestMethod: string;
   readonly url: string;
+  readonly signal: AbortSignal;
   readonly values: ContextValues;
   readonly metadata: ResponseMetadata;
   readonly call: Call;
-  readonly #ownSignal: AbortSignal | undefined;
   readonly #headers: () => Headers;
   #requestHeader: Headers | undefined;
 
@@ -123,19 +122,10 @@ export class CallContext<Method extends DescMethod = DescMethod> implements Hand
     this.requestMethod = init.method;
     this.url = init.url;
     this.call = init.call;
-    this.#ownSignal = init.signal;
+    this.signal = init.signal ?? init.call.origin.signal;
     this.values = contextValuesOf(init.call);
     this.#headers = init.headers;
     this.metadata = init.metadata ?? new ResponseMetadata();
-  }
-
-  get signal(): AbortSignal {
-    return this.#ownSignal ?? this.call.origin.signal;
-  }
-
-  /** What ends the call. It has no signal yet where nobody has asked for one. */
-  get cancellation(): Cancellation {
-    return this.#ownSignal ?? this.call.origin;
   }
 
   get requestHeader(): Headers {

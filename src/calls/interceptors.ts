@@ -26,8 +26,8 @@ export function createInterceptors(inner: InterceptorsOf = () => []): Intercepto
 export const mapErrors: Interceptor = (next) => async (call) => {
   // The log is made at its first use.
   const { origin } = callOf(call.contextValues);
-  // A stream may wait for long, and keeps no more of its call than this. Other calls make their signal only if it is needed.
-  const failing = call.stream ? { service: call.service, method: call.method, signal: call.signal } : call;
+  // A stream may wait for long, and keeps no more of its call than this.
+  const failing = { service: call.service, method: call.method, signal: call.signal };
   try {
     const response = await next(call);
     if (!response.stream) return response;

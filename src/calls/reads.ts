@@ -50,7 +50,7 @@ function shareReads(rpc: DescMethod, formsOf: FormsOf): Interceptor {
   const reads = new SharedReads<SharedReply>(({ message }) => textLength(message) > largeLength);
   return (next) => async (request) => {
     if (!(request instanceof UnaryContext)) return next(request);
-    const { call, cancellation } = request;
+    const { call, signal } = request;
     const key = keyOf(request.message);
     const make = async (many?: AbortSignal): Promise<SharedReply> => {
       const read = many === undefined ? request : request.forMany(many);
@@ -58,7 +58,7 @@ function shareReads(rpc: DescMethod, formsOf: FormsOf): Interceptor {
       const { headerSet: headers } = read.metadata;
       return { message, headers, maker: many && call, bodies: many && new SharedForms(), forms: undefined };
     };
-    const reply = await reads.get(key, { signal: cancellation, make });
+    const reply = await reads.get(key, { signal, make });
     const { message, maker, headers, bodies } = reply;
     // After the read, because the next read waits for its end.
     reply.forms ??= formsOf(key, message, maker !== undefined);

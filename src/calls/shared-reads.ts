@@ -1,5 +1,5 @@
 import { TurnScheduler } from "../timing/turn-scheduler.ts";
-import { type Cancellation, createDeferred, type Deferred } from "../timing/wait.ts";
+import { createDeferred, type Deferred } from "../timing/wait.ts";
 
 /** How long a caller waits for a read that is running, in milliseconds, before the next read begins beside it. */
 const maxWaitMs = 100;
@@ -11,7 +11,7 @@ const callersOfLargePerTurn = 2;
 /** How one caller makes a read. */
 interface SharedRead<T> {
   /** When it aborts, this caller waits no longer. The others are not affected. */
-  signal: Cancellation;
+  signal: AbortSignal;
   /**
    * Makes the read.
    * @param many given if it is for several callers; it aborts when none of them waits any longer

@@ -11,17 +11,9 @@ export interface Deferred<T> {
   reject(reason: unknown): void;
 }
 
-/** The part of an AbortSignal that a wait needs. */
-export interface Cancellation {
-  readonly aborted: boolean;
-  readonly reason: unknown;
-  addEventListener(type: "abort", action: () => void): void;
-  removeEventListener(type: "abort", action: () => void): void;
-}
-
 export interface DeferredOptions<T> {
   /** When it aborts, the promise rejects with its reason. */
-  signal?: Cancellation | undefined;
+  signal?: AbortSignal | undefined;
   /** How long the promise may take, in milliseconds; without a limit by default. */
   ms?: number | undefined;
   /** Settles the promise when that time is over. Needed with `ms`. */

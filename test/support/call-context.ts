@@ -7,13 +7,7 @@ import { unlimitedRequest } from "../../src/rate-limits/request-limits.ts";
 export function callOrigin(changes: Partial<CallOrigin> = {}): CallOrigin {
   const { signal } = new AbortController();
   const client = { address: "192.0.2.1", counted: "192.0.2.1" };
-  const cancellation = {
-    aborted: false,
-    reason: undefined,
-    addEventListener: () => undefined,
-    removeEventListener: () => undefined,
-  };
-  return { ...cancellation, client, limits: unlimitedRequest, signal, log: pino({ level: "silent" }), ...changes };
+  return { client, limits: unlimitedRequest, signal, log: pino({ level: "silent" }), ...changes };
 }
 
 /** An anonymous call that a test makes without a server. */

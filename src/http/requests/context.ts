@@ -80,14 +80,10 @@ export class RequestContext implements CallOrigin {
   /** When the request arrived, by `performance.now()`. */
   readonly arrivedAt = performance.now();
   readonly notes: Notes = {};
-  /** Whether the client has disconnected before its response was complete, or `abort` was called. */
-  aborted = false;
-  reason: unknown = undefined;
   readonly #transportSecurity: string | undefined;
   readonly #serviceLog: FastifyBaseLogger;
   #log: FastifyBaseLogger | undefined = undefined;
-  #controller: AbortController | undefined = undefined;
-  #aborting: Set<() => void> | undefined = undefined;
+  readonly #controller = new AbortController();
   #ending: (() => void)[] | undefined = undefined;
 
   constructor({ request, response, id, transportSecurity, url, route, log, client, limits }: ArrivedRequest) {
@@ -148,31 +144,14 @@ export class RequestContext implements CallOrigin {
     return stream === undefined ? !(closed || destroyed) : !(stream.closed || stream.destroyed);
   }
 
-  addEventListener(_type: "abort", action: () => void): void {
-    this.#aborting ??= new Set();
-    this.#aborting.add(action);
-  }
-
-  removeEventListener(_type: "abort", action: () => void): void {
-    this.#aborting?.delete(action);
-  }
-
-  /** The same cancellation as a signal. Connect's own handlers give each call a signal of its own. */
+  /** Aborts when the client disconnects before its response is complete, or when `abort` is called. */
   get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.aborted) this.#controller.abort(this.reason);
-    }
     return this.#controller.signal;
   }
 
-  /** Aborts the request, whether or not anybody has asked for its signal. Only the first reason counts. */
+  /** Aborts the request. Only the first reason counts. */
   abort(reason: unknown): void {
-    if (this.aborted) return;
-    this.aborted = true;
-    this.reason = reason;
-    this.#controller?.abort(reason);
-    if (this.#aborting !== undefined) for (const action of this.#aborting) action();
+    this.#controller.abort(reason);
   }
 
   /** Calls `action` when the response is closed, complete or not. */

@@ -89,9 +89,7 @@ async function serve({ rpc, call, admit }: Endpoint, exchange: UnaryExchange): P
 
 /** Aborts a request when its time is over. */
 function abortAfter(ms: number, context: RequestContext): void {
-  const abort = () => {
-    if (!context.aborted) context.abort(new ConnectError("the operation timed out", Code.DeadlineExceeded));
-  };
+  const abort = () => context.abort(new ConnectError("the operation timed out", Code.DeadlineExceeded));
   if (ms <= 0) abort();
   else if (ms <= maxTimerMs) {
     const timer = setTimeout(abort, ms);
