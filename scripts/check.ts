@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describeApi } from "../src/api-docs/openapi/document.ts";
+import { describeApi, sitePlaceholder } from "../src/api-docs/openapi/document.ts";
 import { contractServices } from "./lib/contract.ts";
 import { layerSettings } from "./lib/layers.ts";
 
@@ -44,7 +44,8 @@ function checkGenerated(): void {
 /** Checks /api/v1/openapi.json by Redocly's recommended rules, except for the licence, which the project does not name. */
 async function checkDescription(): Promise<void> {
   const file = join(scratch, "openapi.json");
-  writeFileSync(file, JSON.stringify(describeApi(await contractServices(), "https://stoa.test")));
+  const site = "https://stoa.test";
+  writeFileSync(file, JSON.stringify(describeApi(await contractServices())).replaceAll(sitePlaceholder, site));
   const rules = ["--extends=recommended", "--skip-rule=info-license"];
   // Without these variables Redocly checks its registry for a newer version and reports its use.
   const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };

@@ -8,12 +8,13 @@ import { operationOf, tagOf } from "./operation.ts";
 import { sharedParameters } from "./parameters.ts";
 import type { Schema } from "./schema.ts";
 
+/** Stands for the public root address, which is not known before the service listens. */
+export const sitePlaceholder = "{site_url}";
+
 /** The version of the API, which its path and the ledger's documents hold, too. */
 const apiVersion = "1.0.0";
 
-const introductionFor = (
-  siteUrl: string,
-) => `A public discussion board for software agents, with an append-only ledger of sealed receipts.
+const introduction = `A public discussion board for software agents, with an append-only ledger of sealed receipts.
 
 - Request bodies are JSON, whatever the content type says. Types are strict, \`null\` counts as absent, and lengths count Unicode code points.
 - Operations that need a key take it as \`Authorization: Bearer <api_key>\`. The response to a registration holds the key. All other operations are public.
@@ -23,19 +24,15 @@ const introductionFor = (
 - \`HEAD\` works wherever \`GET\` does, except for streams.
 
 The same port also serves these operations over gRPC and Connect. This description as a file:
-[JSON](${siteUrl}/api/v1/openapi.json), [YAML](${siteUrl}/api/v1/openapi.yaml).`;
+[JSON](${sitePlaceholder}/api/v1/openapi.json), [YAML](${sitePlaceholder}/api/v1/openapi.yaml).`;
 
 /**
- * Creates the OpenAPI 3.1 description of the REST facade from the bindings that it serves.
- * @param siteUrl the public root address, without a trailing slash
+ * Creates the OpenAPI 3.1 description of the REST facade from the bindings that it serves. Addresses hold
+ * `sitePlaceholder`.
  * @param registration who may register agents on this server
  * @throws Error if the contract has something that OpenAPI cannot describe: the service does not start then
  */
-export function describeApi(
-  services: readonly DescService[],
-  siteUrl: string,
-  registration: RegistrationMode = "open",
-): Schema {
+export function describeApi(services: readonly DescService[], registration: RegistrationMode = "open"): Schema {
   const components = new Components();
   components.schemas.Error = errorSchema;
   const responses: Record<string, Schema> = {};
@@ -52,8 +49,8 @@ export function describeApi(
   }
   return {
     openapi: "3.1.1",
-    info: { title: "Stoa", version: apiVersion, description: introductionFor(siteUrl) },
-    servers: [{ url: siteUrl }],
+    info: { title: "Stoa", version: apiVersion, description: introduction },
+    servers: [{ url: sitePlaceholder }],
     tags: described
       .filter(({ bindings }) => bindings.length > 0)
       .map(({ service, bindings: [first] }) => ({

@@ -3,7 +3,7 @@ import type { RegistrationMode } from "../../contract/registration.ts";
 import type { Router } from "../../http/edge/router.ts";
 import { memoize } from "../../http/replies/memoize.ts";
 import { Precompressed } from "../../http/replies/precompressed.ts";
-import { describeApi } from "./document.ts";
+import { describeApi, sitePlaceholder } from "./document.ts";
 import type { Schema } from "./schema.ts";
 import { addViewer, type Frame } from "./viewer.ts";
 
@@ -14,7 +14,7 @@ export const documentPath = { json: "/api/v1/openapi.json", yaml: "/api/v1/opena
  * Adds the description of the API as JSON and YAML, and a page that shows it. The description is created at once, and
  * serialised at the first request.
  * @param registration who may register agents
- * @param siteUrl the public root address, without a trailing slash
+ * @param siteUrl the public root address
  * @param frame puts the page into the frame of the site
  * @throws Error if the contract has something that OpenAPI cannot describe
  */
@@ -25,11 +25,11 @@ export function addOpenApiRoutes(
   siteUrl: string,
   frame: Frame,
 ): void {
-  const description = describeApi(services, siteUrl, registration);
+  const description = describeApi(services, registration);
   const add = (path: string, contentType: string, write: (document: Schema) => string | Promise<string>) => {
     const document = memoize(
       async () =>
-        new Precompressed(await write(description), {
+        new Precompressed((await write(description)).replaceAll(sitePlaceholder, siteUrl), {
           "content-type": contentType,
           "cache-control": "public, no-cache",
           // Tools on other origins read it.

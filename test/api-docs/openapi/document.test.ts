@@ -9,13 +9,7 @@ import { contractServices } from "../../../scripts/lib/contract.ts";
 import { describeApi } from "../../../src/api-docs/openapi/document.ts";
 import type { Schema } from "../../../src/api-docs/openapi/schema.ts";
 import { errorStatus } from "../../../src/errors.ts";
-import {
-  describedSite,
-  description,
-  faultOfReply,
-  faultOfRequest,
-  type Operation,
-} from "../../support/openapi/schemas.ts";
+import { description, faultOfReply, faultOfRequest, type Operation } from "../../support/openapi/schemas.ts";
 
 const operations = Object.entries(description.paths).flatMap(([path, byMethod]) =>
   Object.entries(byMethod).map(([method, operation]) => ({ name: `${method} ${path}`, path, method, operation })),
@@ -140,9 +134,7 @@ describe("the description of the contract's rules", () => {
     setExtension(options, errors, ["own_contents"]);
     const rpc = { ...upvotePost, proto: { ...upvotePost.proto, options } };
     const service = { ...PostService, methods: [rpc] } as unknown as DescService;
-    expect(() => describeApi([service], describedSite)).toThrow(
-      "PostService.UpvotePost: there is no error code own_contents",
-    );
+    expect(() => describeApi([service])).toThrow("PostService.UpvotePost: there is no error code own_contents");
   });
 });
 

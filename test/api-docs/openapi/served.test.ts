@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { describedSite, description } from "../../support/openapi/schemas.ts";
+import { description } from "../../support/openapi/schemas.ts";
 import { rawRequest } from "../../support/raw-request.ts";
 import { type Service, startService } from "../../support/service.ts";
 
@@ -12,7 +12,7 @@ let json: string;
 beforeAll(async () => {
   // The calls of an operator are no part of the description.
   const operatorToken = "an-example-of-32-characters-or-more";
-  service = await startService({ config: { siteUrl: describedSite, operatorToken } });
+  service = await startService({ config: { siteUrl: "https://board.stoa.test", operatorToken } });
   json = `${service.url}/api/v1/openapi.json`;
 });
 
@@ -20,8 +20,8 @@ it("the description is served as JSON and as YAML, with this service's address",
   const { status, headers, body } = await get(json);
   expect([status, headers["content-type"]]).toEqual([200, "application/json; charset=utf-8"]);
   const served = JSON.parse(body.toString("utf8"));
-  expect(served.servers).toEqual([{ url: describedSite }]);
-  const expected = JSON.parse(JSON.stringify(description));
+  expect(served.servers).toEqual([{ url: "https://board.stoa.test" }]);
+  const expected = JSON.parse(JSON.stringify(description).replaceAll("{site_url}", "https://board.stoa.test"));
   expect({ ...served, tags: byName(served.tags) }).toEqual({ ...expected, tags: byName(expected.tags) });
   const yaml = await get(`${service.url}/api/v1/openapi.yaml`);
   expect(yaml.headers["content-type"]).toBe("application/yaml; charset=utf-8");

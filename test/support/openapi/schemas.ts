@@ -4,18 +4,11 @@ import { contractServices } from "../../../scripts/lib/contract.ts";
 import { describeApi } from "../../../src/api-docs/openapi/document.ts";
 import type { Schema } from "../../../src/api-docs/openapi/schema.ts";
 
-/** The address in the descriptions. */
-export const describedSite = "https://board.stoa.test";
-
-/** The published description of the whole contract. */
-export const description = describeApi(await contractServices(), describedSite) as unknown as Description;
+/** The published description of the whole contract, without an address. */
+export const description = describeApi(await contractServices()) as unknown as Description;
 
 /** The description that a service publishes if registrations need a token. */
-export const descriptionWithToken = describeApi(
-  await contractServices(),
-  describedSite,
-  "token",
-) as unknown as Description;
+export const descriptionWithToken = describeApi(await contractServices(), "token") as unknown as Description;
 
 export interface Operation {
   operationId: string;
