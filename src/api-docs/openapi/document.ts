@@ -8,7 +8,7 @@ import { operationOf, tagOf } from "./operation.ts";
 import { sharedParameters } from "./parameters.ts";
 import type { Schema } from "./schema.ts";
 
-/** Stands for the public root address, which is not known before the service listens. */
+/** Stands for the public root address, here and in the examples of the contract. */
 export const sitePlaceholder = "{site_url}";
 
 /** The version of the API, which its path and the ledger's documents hold, too. */

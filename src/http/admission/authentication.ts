@@ -26,10 +26,11 @@ export class Authentication {
   async admitAgent(context: RequestContext, rpc: DescMethod, key: ShownKey | undefined): Promise<Admitted["caller"]> {
     const { limits } = context;
     const call = { rpc, signal: context.signal };
-    const known = key && this.#table.keys.agentOf(key);
+    const { keys } = this.#table;
+    const known = key && keys.agentOf(key);
     // Spent before the query, so that a refused call costs none.
     if (known !== undefined) spendCall(context, known);
-    const holder = key && (await this.#findHolder(context, call, key, known !== undefined));
+    const holder = key && (await (known === undefined ? this.#findUnknown(context, key, call) : keys.find(key, call)));
     const isWrong = key !== undefined && known === undefined && !isGood(holder);
     if (!isGood(holder)) context.notes.agent = undefined;
     else if (known === undefined) spendCall(context, holder.agent.id);
@@ -118,10 +119,6 @@ export class Authentication {
   ): Promise<Admitted["caller"]> {
     const shown = { authorization: context.header("authorization"), idempotencyKey };
     return this.#table.authenticate(rpc, holder, shown, context.signal);
-  }
-
-  #findHolder(context: RequestContext, call: ShowingCall, key: ShownKey, isKnown: boolean) {
-    return isKnown ? this.#table.keys.find(key, call) : this.#findUnknown(context, key, call);
   }
 
   /** Only an address that has sent many wrong keys gets answers from what is remembered of wrong keys. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** The memory of a request and its reply besides their bodies, in bytes. */
-const OBJECT_BYTES = 16 * 1024;
+/** The memory of a request and its reply besides their bodies, in bytes. A connection may have many. */
+export const OBJECT_BYTES = 16 * 1024;
 
 /** The connection of a request. */
 export interface ExchangeOwner {
@@ -20,9 +20,8 @@ export class Exchange {
   readonly arrivedAt = performance.now();
   /** Whether the sending of its reply is timed. */
   isTimed = false;
-  #objectBytes = 0;
-  #bodyBytes = 0;
-  #unsentBytes = 0;
+  /** What it makes the service hold, in bytes: its objects, what is kept of the request's body, and what is unsent of the reply. */
+  readonly #held = { objects: 0, body: 0, unsent: 0 };
   #isOpen = true;
 
   constructor(connection: ExchangeOwner, request: IncomingMessage, response: ServerResponse) {
@@ -31,40 +30,19 @@ export class Exchange {
     this.response = response;
   }
 
-  /** Counts the objects of the request and its reply, of which a connection may have many. */
-  keepObjects(): void {
-    this.#change(OBJECT_BYTES - this.#objectBytes);
-    this.#objectBytes = OBJECT_BYTES;
-  }
-
-  /** Notes how many bytes of the body of the request are kept now. */
-  keepBody(bytes: number): void {
-    this.#change(bytes - this.#bodyBytes);
-    this.#bodyBytes = bytes;
-  }
-
-  /** Notes how many bytes of the reply have not been sent. */
-  keepUnsent(bytes: number): void {
-    this.#change(bytes - this.#unsentBytes);
-    this.#unsentBytes = bytes;
-  }
-
-  /** Notes that the reply goes on for as long as its client likes. Others count and bound such streams. */
-  becomeStream(): void {
-    this.#change(-this.#objectBytes);
-    this.#objectBytes = 0;
+  /** Notes how much it holds of one kind now. */
+  keep(kind: "objects" | "body" | "unsent", bytes: number): void {
+    const change = bytes - this.#held[kind];
+    if (!this.#isOpen || change === 0) return;
+    this.#held[kind] = bytes;
+    this.#connection.hold(change);
+    if (change > 0) this.#connection.checkHeld(this);
   }
 
   /** To be called when the reply is closed. */
   close(): void {
-    const held = this.#objectBytes + this.#bodyBytes + this.#unsentBytes;
-    if (held > 0) this.#change(-held);
+    const { objects, body, unsent } = this.#held;
+    if (objects + body + unsent > 0) this.#connection.hold(-(objects + body + unsent));
     this.#isOpen = false;
-  }
-
-  #change(bytes: number): void {
-    if (!this.#isOpen || bytes === 0) return;
-    this.#connection.hold(bytes);
-    if (bytes > 0) this.#connection.checkHeld(this);
   }
 }

@@ -2,7 +2,7 @@ import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { Connection, LINGER_MS, type SharedByConnections } from "./connection.ts";
-import { Exchange } from "./exchange.ts";
+import { Exchange, OBJECT_BYTES } from "./exchange.ts";
 import { Http1Socket, type SliceReader } from "./http1-socket.ts";
 import { isRequestFault, lateRequest, type ParserError, refuse } from "./refusals.ts";
 
@@ -55,7 +55,7 @@ export class Http1Connection extends Connection implements SliceReader {
     response.exchange = exchange;
     if (this.#running === undefined) this.#start(exchange);
     else {
-      exchange.keepObjects();
+      exchange.keep("objects", OBJECT_BYTES);
       this.#waiting.push(exchange);
     }
     if (this.#isDraining) this.#announceClose();
@@ -77,7 +77,7 @@ export class Http1Connection extends Connection implements SliceReader {
   }
 
   keepUnsent(bytes: number): void {
-    this.#running?.keepUnsent(bytes);
+    this.#running?.keep("unsent", bytes);
   }
 
   /** Handles an error of Node's parser. The requests before the malformed bytes are answered first. */
@@ -97,7 +97,7 @@ export class Http1Connection extends Connection implements SliceReader {
       this.#endedAt ??= now;
       if (now - this.#endedAt > LINGER_MS && this.socket.writableFinished) this.socket.destroy();
     } else if (running !== undefined) {
-      running.keepUnsent(this.socket.writableLength);
+      running.keep("unsent", this.socket.writableLength);
       if (!running.request.complete && now - running.arrivedAt > requestTimeoutMs) this.takeError(lateRequest);
     } else if (this.#isDropping) {
       if (now - (this.#before as Exchange).arrivedAt > requestTimeoutMs) this.cut();

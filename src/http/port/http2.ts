@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import http2, { type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import { Connection, LINGER_MS, type SharedByConnections } from "./connection.ts";
-import { Exchange } from "./exchange.ts";
+import { Exchange, OBJECT_BYTES } from "./exchange.ts";
 
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM } = http2.constants;
 
@@ -33,7 +33,7 @@ export class Http2Response extends http2.Http2ServerResponse {
 
   #count(chunk: unknown): void {
     const length = typeof chunk === "string" || chunk instanceof Uint8Array ? chunk.length : 0;
-    if (length > 0) this.exchange?.keepUnsent(this.stream.writableLength + length);
+    if (length > 0) this.exchange?.keep("unsent", this.stream.writableLength + length);
   }
 }
 
@@ -61,7 +61,7 @@ export class Http2Connection extends Connection {
   take(request: http2.Http2ServerRequest, response: Http2Response): void {
     // The messages of both protocols have in common what the handlers use.
     const exchange = new Exchange(this, request as unknown as IncomingMessage, response as unknown as ServerResponse);
-    exchange.keepObjects();
+    exchange.keep("objects", OBJECT_BYTES);
     response.exchange = exchange;
     this.#hasBeenUsed = true;
     this.#exchanges.add(exchange);
@@ -76,7 +76,7 @@ export class Http2Connection extends Connection {
     const { headersTimeoutMs, requestTimeoutMs, idleTimeoutMs, sendTimeoutMs } = this.shared.times;
     for (const exchange of this.#exchanges) {
       const stream = streamOf(exchange);
-      exchange.keepUnsent(stream.writableLength);
+      exchange.keep("unsent", stream.writableLength);
       if (now - exchange.arrivedAt > requestTimeoutMs && stream.state.remoteClose !== 1)
         this.#end(stream, NGHTTP2_CANCEL);
       const mayTime = !exchange.isTimed && Number.isFinite(sendTimeoutMs);

@@ -71,7 +71,7 @@ export class RequestBody {
     // What nobody has seen is freed now: clients may send much more until the next garbage collection.
     if (this.#isOwn && !this.#isShown) (this.#kept.buffer as ArrayBuffer).transfer(0);
     this.#kept = Buffer.alloc(0);
-    this.#exchange?.keepBody(0);
+    this.#exchange?.keep("body", 0);
   }
 
   readonly #onData = (chunk: Buffer) => {
@@ -111,7 +111,7 @@ export class RequestBody {
   #keep(bytes: Buffer, isOwn: boolean): void {
     this.#kept = bytes;
     this.#isOwn = isOwn;
-    if (bytes.length > countedBytes) this.#exchange?.keepBody(bytes.length);
+    if (bytes.length > countedBytes) this.#exchange?.keep("body", bytes.length);
   }
 
   readonly #onEnd = () => {

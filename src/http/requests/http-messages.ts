@@ -45,6 +45,6 @@ type ResponseMembers =
 /** The response to a request. Over HTTP/2, its stream gets its body. */
 export interface HttpResponse extends Pick<ServerResponse, ResponseMembers> {
   /** What the request and its reply make the service hold, for the port. */
-  readonly exchange?: Pick<Exchange, "keepBody" | "becomeStream"> | undefined;
+  readonly exchange?: Pick<Exchange, "keep"> | undefined;
   readonly stream?: ServerHttp2Stream | undefined;
 }

@@ -1,9 +1,8 @@
 import { ConnectError } from "@connectrpc/connect";
-import type { Admitted, CallInit } from "../../calls/call.ts";
 import { outcomeOf, toStoaError, withWarnings } from "../../calls/error-mapping.ts";
 import type { InterceptorsOf, ServiceTable } from "../../calls/service-table.ts";
 import { isServerStreaming } from "../../calls/stream-call.ts";
-import { type Binding, bindingsOf, isPublicRead } from "../../contract/bindings.ts";
+import { bindingsOf, isPublicRead } from "../../contract/bindings.ts";
 import { notFound } from "../../errors.ts";
 import { readRequest } from "../../transcoding/index.ts";
 import type { Admission } from "../admission/admission.ts";
@@ -16,16 +15,9 @@ import { maxBodyBytes, type RequestBodies } from "../requests/bodies.ts";
 import type { RequestContext } from "../requests/context.ts";
 import { headersOf } from "../requests/head.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
-import { type Address, Addresses, type CheckedRead } from "./addresses.ts";
-import { createServeStream, type ServeStream, wantsEvents } from "./stream.ts";
-import { type Answer, createAnswer } from "./unary.ts";
-
-/** A binding and what makes its calls, by the kind of its RPC. */
-export type Endpoint = {
-  readonly binding: Binding;
-  /** The header fields of all its replies, also of failures. */
-  readonly fields: Readonly<Record<string, string>>;
-} & ({ readonly answer: Answer } | { readonly answer: undefined; readonly serveStream: ServeStream });
+import { Addresses, type CheckedRead, type Endpoint } from "./addresses.ts";
+import { createStreamAnswer, lastEventIdOf } from "./stream.ts";
+import { createAnswer } from "./unary.ts";
 
 export interface RestOptions {
   table: ServiceTable;
@@ -33,7 +25,7 @@ export interface RestOptions {
   admission: Admission;
   streams: OpenStreams;
   bodies: RequestBodies;
-  /** See `createServeStream`. */
+  /** See `createStreamAnswer`. */
   heartbeatMs?: number | undefined;
 }
 
@@ -85,27 +77,30 @@ function createServe(endpoints: readonly Endpoint[], options: RestOptions): Serv
       const isSlash = /\/(?:\?|$)/.test(context.url);
       throw notFound(`There is nothing at this address.${isSlash ? " Leave out the slash at its end." : ""}`);
     }
-    const { endpoint } = address;
-    const { rpc } = endpoint.binding;
+    const { binding, fields, answer } = address.endpoint;
+    const { rpc } = binding;
+    const isStream = rpc.methodKind === "server_streaming";
     let read: CheckedRead | undefined;
     try {
       // Credentials come before the body: a request without them is answered before its body is read.
       const admitted = admission.admit(context, rpc);
       const caller = admitted === undefined ? undefined : await admitted;
-      if (endpoint.answer === undefined) streams.add(context);
-      const body = context.body === undefined ? undefined : await bodies.read(context.body, context.request);
-      if (endpoint.answer === undefined) return await serveStream(context, caller, address, body);
+      if (isStream) streams.add(context);
+      const { request } = context;
+      const body = context.body === undefined ? undefined : await bodies.read(context.body, request);
+      const lastEventId = isStream ? lastEventIdOf(context) : undefined;
       const known = body === undefined ? address.read : undefined;
-      const made = known === undefined ? readRequest(endpoint.binding, { ...address, body }) : undefined;
-      read = (known ?? made) as CheckedRead;
-      if (hasIgnoredBody(context)) read = { ...read, warnings: [...read.warnings, ignoredBody] };
-      const reply = await endpoint.answer(context, read, initOf(context, endpoint, caller));
-      if (body === undefined && made !== undefined) addresses.remember(context.url, address, made);
-      return { ...reply, fields: { ...endpoint.fields, ...reply.fields } };
+      const made = known ?? readRequest(binding, { ...address, body, lastEventId });
+      read = hasIgnoredBody(context) ? { ...made, warnings: [...made.warnings, ignoredBody] } : made;
+      const { method = "", headers } = request;
+      const call = context.call(rpc, caller);
+      const reply = await answer(context, read, { method, url: context.url, headers: () => headersOf(headers), call });
+      if (body === undefined && address.read === undefined) addresses.remember(context.url, address, made);
+      return reply && { ...reply, fields: { ...fields, ...reply.fields } };
     } catch (error) {
       // A page of another origin may read the failure of what it may read.
       const told = toldFailure(thrownBy(error, context), context);
-      return errorReply(withWarnings(told, read?.warnings ?? []), endpoint.fields);
+      return errorReply(withWarnings(told, read?.warnings ?? []), fields);
     }
   };
 }
@@ -114,24 +109,6 @@ const ignoredBody = "A GET request takes no body; its parameters belong in the q
 
 function hasIgnoredBody({ request: { method = "", headers } }: RequestContext): boolean {
   return bodyless.has(method) && (Number(headers["content-length"]) > 0 || headers["transfer-encoding"] !== undefined);
-}
-
-async function serveStream(
-  context: RequestContext,
-  caller: Admitted["caller"],
-  address: Address<Endpoint>,
-  body: Buffer | undefined,
-): Promise<undefined> {
-  const { endpoint } = address;
-  const lastEventId = wantsEvents(context) ? (context.header("last-event-id") ?? undefined) : undefined;
-  const { message } = readRequest(endpoint.binding, { ...address, body, lastEventId });
-  if (endpoint.answer === undefined) await endpoint.serveStream(context, message, initOf(context, endpoint, caller));
-}
-
-/** The call of a request of the facade. */
-function initOf(context: RequestContext, { binding }: Endpoint, caller: Admitted["caller"]): CallInit {
-  const { method = "", headers } = context.request;
-  return { method, url: context.url, headers: () => headersOf(headers), call: context.call(binding.rpc, caller) };
 }
 
 /** The interceptors have logged what they throw, which is a Connect error. The edge logs everything else. */
@@ -145,11 +122,10 @@ function endpointsOf({ table, interceptors, heartbeatMs }: RestOptions): Endpoin
   return table.services.flatMap(({ service, implementation }) =>
     bindingsOf(service).map((binding): Endpoint => {
       const fields = isPublicRead(binding) ? openFields : privateFields;
-      if (!isServerStreaming(binding.rpc)) {
-        return { binding, fields, answer: createAnswer(binding, implementation, interceptors) };
-      }
-      const serveStream = createServeStream(binding, implementation, interceptors, { fields, heartbeatMs });
-      return { binding, fields, answer: undefined, serveStream };
+      const answer = isServerStreaming(binding.rpc)
+        ? createStreamAnswer(binding, implementation, interceptors, { fields, heartbeatMs })
+        : createAnswer(binding, implementation, interceptors);
+      return { binding, fields, answer };
     }),
   );
 }

@@ -1,7 +1,6 @@
 import { type DescMessage, getOption, hasOption, type Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { event_id } from "../../../gen/stoa/v1/options_pb.js";
-import type { CallInit } from "../../calls/call.ts";
 import { outcomeOf, toErrorBody, toStoaError } from "../../calls/error-mapping.ts";
 import { Latest } from "../../calls/latest.ts";
 import type { Implementation, InterceptorsOf } from "../../calls/service-table.ts";
@@ -12,6 +11,7 @@ import { withTimeout } from "../../timing/wait.ts";
 import { encodeMessage } from "../../transcoding/index.ts";
 import type { RequestContext } from "../requests/context.ts";
 import { untilTaken } from "../requests/exchange.ts";
+import type { AnswerCall } from "./addresses.ts";
 
 /** How long the head waits for the first message or failure, in milliseconds. A failure in that time has its own status. */
 const headMs = 250;
@@ -28,12 +28,14 @@ interface StreamFormat {
 }
 
 /** Whether a client wants a stream as server-sent events. */
-export function wantsEvents({ request }: RequestContext): boolean {
+function wantsEvents({ request }: RequestContext): boolean {
   return /(?:^|,)\s*text\/event-stream\b/i.test(request.headers.accept ?? "");
 }
 
-/** Makes the streaming call of a binding and sends its reply. Resolves when the head is sent. */
-export type ServeStream = (context: RequestContext, message: Message, init: CallInit) => Promise<void>;
+/** The id of the last event that a client has seen, which asks for its events again. */
+export function lastEventIdOf(context: RequestContext): string | undefined {
+  return wantsEvents(context) ? (context.header("last-event-id") ?? undefined) : undefined;
+}
 
 interface SendingOptions {
   /** Header fields besides those that all replies have. */
@@ -42,26 +44,30 @@ interface SendingOptions {
   heartbeatMs: number | undefined;
 }
 
-/** @throws Error for an RPC without an implementation or one that REST cannot serve; the service then does not start */
-export function createServeStream(
+/**
+ * Makes the streaming calls of a binding. An answer is complete when the head is sent.
+ * @throws Error for an RPC without an implementation or one that REST cannot serve; the service then does not start
+ */
+export function createStreamAnswer(
   binding: Binding,
   implementation: Implementation,
   interceptors: InterceptorsOf,
   options: SendingOptions,
-): ServeStream {
+): AnswerCall {
   const { rpc } = binding;
   if (!isServerStreaming(rpc)) throw new Error(`${rpc.parent.typeName}.${rpc.name} is not a stream of responses.`);
   const call = createStreamCall(rpc, implementation, interceptors);
   const { desc, select } = responseOf(binding);
   const lines = asLines(desc, select);
   const events = asEvents(desc, select);
-  return async (context, message, init) => {
-    const messages = (await call(message, init))[Symbol.asyncIterator]();
+  return async (context, { message }, init) => {
+    const messages = (await call(message as Message, init))[Symbol.asyncIterator]();
     const first = messages.next();
     await withTimeout(first, headMs);
     const format = wantsEvents(context) ? events : lines;
     if (context.isOpen) sendHead(context, format, options);
     void sendMessages(context, format, first, messages);
+    return undefined;
   };
 }
 

@@ -1,5 +1,4 @@
 import type { Message } from "@bufbuild/protobuf";
-import type { CallInit } from "../../calls/call.ts";
 import { Checked } from "../../calls/checked.ts";
 import type { Implementation, InterceptorsOf } from "../../calls/service-table.ts";
 import { SharedForms } from "../../calls/shared-forms.ts";
@@ -10,12 +9,7 @@ import { responseOf } from "../../contract/responses.ts";
 import { createTextLength } from "../../contract/text-length.ts";
 import { encodeInParts, encodeMessage, largeLength } from "../../transcoding/index.ts";
 import { matchesEtag, weakTag } from "../replies/etag.ts";
-import type { HttpReply } from "../replies/reply.ts";
-import type { RequestContext } from "../requests/context.ts";
-import type { CheckedRead } from "./addresses.ts";
-
-/** Makes a unary call of a binding, and its reply. @throws ConnectError */
-export type Answer = (context: RequestContext, read: CheckedRead, init: CallInit) => Promise<HttpReply>;
+import type { AnswerCall } from "./addresses.ts";
 
 const jsonType = "application/json; charset=utf-8";
 
@@ -33,7 +27,11 @@ interface SharedBody extends Encoded {
 }
 
 /** @throws Error for an RPC without an implementation or one that REST cannot serve; the service then does not start */
-export function createAnswer(binding: Binding, implementation: Implementation, interceptors: InterceptorsOf): Answer {
+export function createAnswer(
+  binding: Binding,
+  implementation: Implementation,
+  interceptors: InterceptorsOf,
+): AnswerCall {
   const call = createUnaryCall(binding.rpc, implementation, interceptors);
   const encode = createEncoder(binding);
   const isTagged = isTaggedRead(binding);
@@ -44,10 +42,8 @@ export function createAnswer(binding: Binding, implementation: Implementation, i
     const response = await call(message, init);
     context.noteReply(response);
     const forms = response.shared?.forms;
-    const shared: SharedBody =
-      forms === undefined
-        ? { ...encode(response.message), tag: undefined, forms: undefined }
-        : forms.get(encode, () => ({ ...encode(response.message), tag: undefined, forms: new SharedForms() }));
+    const make = () => ({ ...encode(response.message), tag: undefined, forms: forms && new SharedForms() });
+    const shared: SharedBody = forms?.get(encode, make) ?? make();
     const { contentType, bytes } = shared;
     const asked = message instanceof Checked ? message.message : message;
     const part = partWarning?.(asked, select(response.message));

@@ -70,7 +70,7 @@ export function createServeCall(rpc: DescMethod, implementation: Implementation,
     const universal = universalRequestFromNodeRequest(request, response, undefined, values);
     // Streams end with our reasons: a client that has left, a stop, too little memory.
     const ending = { ...universal, signal: context.signal };
-    const reply = new CompletedResponse(context, await (isJson(ending) ? json(ending) : binary(ending)));
+    const reply = completed(context, await (isJson(ending) ? json(ending) : binary(ending)));
     universalResponseToNodeResponse(reply, response).catch((error) => {
       const { code, cause } = ConnectError.from(error);
       if (code === Code.Aborted || isLostConnection(cause)) return;
@@ -115,37 +115,25 @@ async function* noteEndOf<T>(messages: AsyncIterable<T>, notes: RequestContext["
  * Connect's response, completed at the last moment: Connect reads `header` when it writes the head of the response, and
  * `trailer` when the body is complete.
  */
-class CompletedResponse implements UniversalServerResponse {
-  readonly status: number;
-  readonly #context: RequestContext;
-  readonly #response: UniversalServerResponse;
-
-  constructor(context: RequestContext, response: UniversalServerResponse) {
-    this.status = response.status;
-    this.#context = context;
-    this.#response = response;
-  }
-
-  get body(): AsyncIterable<Uint8Array> {
-    return this.#response.body as AsyncIterable<Uint8Array>;
-  }
-
-  get header(): Headers {
-    const { request } = this.#context;
-    const header = this.#response.header ?? new Headers();
-    // Connect stops reading a message that is too large, and Node then reads no more of the connection.
-    if (request.httpVersionMajor === 1 && !request.complete) header.set("connection", "close");
-    for (const [name, value] of Object.entries(this.#context.fields())) header.set(name, value);
-    return header;
-  }
-
-  /** With a message that every gRPC client can read. */
-  get trailer(): Headers {
-    const trailer = this.#response.trailer as Headers;
-    const message = trailer?.get("grpc-message");
-    if (message) trailer.set("grpc-message", respell(message));
-    return trailer;
-  }
+function completed(context: RequestContext, response: UniversalServerResponse): UniversalServerResponse {
+  const { request } = context;
+  return {
+    ...response,
+    get header() {
+      const header = response.header ?? new Headers();
+      // Connect stops reading a message that is too large, and Node then reads no more of the connection.
+      if (request.httpVersionMajor === 1 && !request.complete) header.set("connection", "close");
+      for (const [name, value] of Object.entries(context.fields())) header.set(name, value);
+      return header;
+    },
+    /** With a message that every gRPC client can read. */
+    get trailer() {
+      const { trailer } = response;
+      const message = trailer?.get("grpc-message");
+      if (message) trailer?.set("grpc-message", respell(message));
+      return trailer;
+    },
+  } as UniversalServerResponse;
 }
 
 /**

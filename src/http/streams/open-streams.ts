@@ -103,7 +103,8 @@ export class OpenStreams {
     const { maxMs } = limits;
     const timer = setTimeout(() => this.#end(open, tooOld(maxMs)), maxMs * (1 - Math.random() / 10)).unref();
     const open: OpenStream = { context, endsItself, agent, key, address, timer, isEnding: false };
-    response.exchange?.becomeStream();
+    // The port would count it for as long as its client likes. It is counted and bounded here.
+    response.exchange?.keep("objects", 0);
     this.#open.add(open);
     streams.add(open);
     context.onEnd(() => this.#remove(open, streams));
