@@ -7,7 +7,7 @@ import { type ErrorCode, StoaError } from "../errors.ts";
 import type { RequestLimits } from "../rate-limits/request-limits.ts";
 import { beginCall, type CallSpan, tracer } from "../tracing/tracing.ts";
 
-/** An internal service that holds the operator token. */
+/** The caller that holds the operator token: an internal service. */
 export const operator = Symbol("operator");
 
 /**

@@ -3,8 +3,8 @@ import type { Interceptor, UnaryResponse } from "@connectrpc/connect";
 import { createBodyCut } from "../contract/body-cut.ts";
 
 /**
- * The interceptor that cuts the bodies of a response to the `body_chars` of its request. To be the innermost, so that what
- * others share and measure is cut.
+ * The interceptor that cuts the bodies of a response to the `body_chars` of its request. It must be the innermost, so that
+ * bodies are cut before they are shared and measured.
  * @throws Error, at start, for an RPC that takes `body_chars` and returns no bodies
  */
 export function cutBodies(rpc: DescMethod): Interceptor[] {

@@ -34,7 +34,7 @@ export function toConnectError(error: unknown): ConnectError {
 }
 
 /**
- * The same failure of the protocol itself, of a request that could not be read, with our code and words in its detail.
+ * A failure of the protocol itself, such as a request that cannot be read, with our code and words in its detail.
  * @param status by default that of our code
  */
 export function withDetail(error: ConnectError, known: StoaError, status = codes[known.code]): ConnectError {

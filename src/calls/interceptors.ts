@@ -13,7 +13,7 @@ import { UnaryContext } from "./unary-call.ts";
 
 type AnyRequest = UnaryRequest | StreamRequest;
 
-/** @param inner what comes after those that all calls have */
+/** @param inner the interceptors after those that all calls have */
 export function createInterceptors(inner: InterceptorsOf = () => []): InterceptorsOf {
   const outer = [...(tracer === undefined ? [] : [traceCalls]), mapErrors];
   return (rpc) => {

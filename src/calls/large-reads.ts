@@ -97,11 +97,11 @@ function tooMany(): StoaError {
   return new StoaError("unavailable", "Too many large replies are being made.", { retryAfterSeconds: 1 });
 }
 
-/** The interceptor that has the unary calls whose replies hold lists take turns; the slow ones among themselves. */
+/** The interceptors that make unary calls take turns whose replies hold lists. The slow ones take turns among themselves. */
 export function boundLargeReads({ slow, beginCall }: Pick<ServiceTable, "slow" | "beginCall">): InterceptorsOf {
   const reads = new LargeReads(beginCall);
   const slowReads = new LargeReads(beginCall);
-  // Replies whose rows arrive together are not encoded together: between two, every other call goes on.
+  // Replies whose rows arrive together are not encoded together: between two of them, other calls go on.
   const encoding = new TurnScheduler(1);
   return (rpc) => {
     const textLength = rpc.methodKind === "unary" ? createTextLength(rpc.output) : undefined;

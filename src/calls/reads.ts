@@ -26,7 +26,7 @@ interface SharedReply {
 
 /**
  * The interceptors that bound what reads cost: identical public reads that wait share one read and its response, replies with
- * lists are made in turns, and bodies are cut. To be the innermost of their chain.
+ * lists are made in turns, and bodies are cut. They must be the innermost of their chain.
  */
 export function boundReads(table: ServiceTable): InterceptorsOf {
   const latest = new LatestResponses();

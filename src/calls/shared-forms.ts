@@ -2,9 +2,7 @@
 export class SharedForms {
   readonly #forms = new Map<unknown, unknown>();
 
-  /**
-   * The form of this name, which `make` makes for the first request that needs it. It is made anew if it could not be made.
-   */
+  /** The form of this name. The first request that needs it makes it; if that fails, the next one does. */
   get<T>(name: unknown, make: () => T): T {
     if (this.#forms.has(name)) return this.#forms.get(name) as T;
     const form = make();

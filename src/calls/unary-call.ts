@@ -95,8 +95,8 @@ export class UnaryContext extends CallContext<DescMethodUnary> implements UnaryR
 }
 
 /**
- * The response to a call. A class, so that the getters stand on the prototype. An object literal with getters gets a hidden class of its own, which
- * V8 keeps in its old space together with the whole call until the next major collection.
+ * The response to a call. Not an object literal with getters: each of those gets a hidden class of its own, which V8 keeps,
+ * together with the whole call, until the next major collection.
  */
 export class ContextReply implements UnaryResponse {
   readonly stream = false as const;

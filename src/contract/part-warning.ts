@@ -4,8 +4,8 @@ import { warning_when_set } from "../../gen/stoa/v1/options_pb.js";
 type Fields = Message & Record<string, unknown>;
 
 /**
- * Makes a function that finds the responses that a client could take for the whole, because it asks for no part and may not
- * know that there are parts.
+ * Makes a function that warns of responses which hold only a part, although their requests do not ask for a part: the clients
+ * may not know that there is more.
  * @param response the message of the response, or the part of it that is sent
  * @returns a function that returns a sentence for the client, or nothing; undefined if there are no such responses
  */

@@ -38,7 +38,7 @@ export interface ServerOptions {
   addRoutes?: ((router: Router, parts: RouteParts) => void) | undefined;
   /** The value of Strict-Transport-Security; undefined where clients may come without TLS. */
   transportSecurity?: string | undefined;
-  /** Services beside the table's that anybody may call, outside the contract's rules. */
+  /** Further services, which anybody may call, outside the contract's rules. */
   tools?: ServiceTable["services"];
   /** Whether requests can be served; see `addHealthRoutes`. */
   checkReady: () => Promise<string | undefined>;
@@ -61,7 +61,7 @@ export interface ServerOptions {
   gauges?: GaugeSource[];
   /** How often a REST stream sends a heartbeat, in milliseconds. */
   heartbeatMs?: number | undefined;
-  /** Listens already. */
+  /** It listens already. */
   port: Port;
 }
 

@@ -27,7 +27,7 @@ const starting = new StoaError("unavailable", "The service is starting.", { retr
 const uncached = { "cache-control": "no-store" };
 
 /**
- * What a service answers that is starting: 503 `unavailable`, and 200 at /healthz. RPC clients get the error of their
+ * What a service answers while it starts: 503 `unavailable`, and 200 at /healthz. RPC clients get the error of their
  * protocol.
  */
 export function serveStarting({ addresses, log, ...options }: StartingOptions): PortHandlers {

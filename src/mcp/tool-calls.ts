@@ -24,8 +24,8 @@ const writtenChars = 100;
 const noun = "an argument of this tool";
 
 /**
- * Calls a tool: admission, decoding and interceptors are those of a REST request. The result is one text of JSON. Clients
- * would check a structured one by a schema, and some lose the errors of calls by that.
+ * Calls a tool: admission, decoding and interceptors are those of a REST request. The result is one text of JSON. A structured
+ * result would need a schema, and some clients that check it lose the errors of calls.
  * @param given the arguments
  */
 export async function callTool(tool: Tool, given: Input, visitor: Visitor): Promise<CallToolResult> {

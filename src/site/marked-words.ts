@@ -1,4 +1,4 @@
-// What of a text a search has found, for people: the words are marked, and the excerpt is about the first of them.
+// Shows what a search has found in a text: the words are marked, and the excerpt is about the first of them.
 import { excerpt } from "../markdown/excerpt.ts";
 import { type Html, html } from "./html.ts";
 

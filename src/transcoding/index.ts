@@ -14,8 +14,7 @@ export { type Input, UrlText } from "./input.ts";
 export { JsonNumber, JsonSyntaxError, type JsonValue, parseJson } from "./json.ts";
 /** Encodes large replies with little garbage; `largeLength` says which replies those are. */
 export { encodeInParts, largeLength } from "./large-json.ts";
-/** Reads the message of a REST request from its path, query, body and Last-Event-ID. */
-/** Parts of URLs, and which fields a query or Last-Event-ID can set. */
+/** Reads the message of a REST request; splits URLs; tells which fields a query or Last-Event-ID can set. */
 export {
   decodeQuery,
   isQueryField,

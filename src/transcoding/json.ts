@@ -4,7 +4,7 @@
  * values: 256 KiB of brackets, which a few compressed bytes can hold, would otherwise block the event loop for more than 100 ms.
  */
 
-/** The maximum depth of arrays and objects, as in Protobuf's own runtimes. The parser and the readers of its values are recursive. */
+/** The maximum depth of arrays and objects, as in Protobuf's own runtimes. The parser and its readers are recursive. */
 export const maxDepth = 100;
 /** The maximum number of values in a text, at all depths together. */
 const maxValues = 10_000;

@@ -56,7 +56,7 @@ function shorten(template: string, siteUrl: string): string {
   return template.startsWith(`${apiPrefix}/`) ? template.slice(apiPrefix.length) : siteUrl + template;
 }
 
-/** What is refused before it is a request, with another status than its code has elsewhere. */
+/** Refusals before there is a request. Their statuses differ from those that their codes have elsewhere. */
 const ofConnections = [
   ["408", "`bad_input`", "The request did not arrive in time.", "Repeat the call, and send it faster."],
   [

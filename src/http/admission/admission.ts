@@ -22,8 +22,8 @@ export interface AdmissionOptions {
 }
 
 /**
- * The way of every request into the service: `begin`, then one of `admit`, `visit` and `identify`, then `end`. Admission
- * finds out who makes the request and applies the rate limits of this process. A request with a good API key spends from
+ * Every request passes `begin`, then one of `admit`, `visit` and `identify`, then `end`. Admission finds out who makes the
+ * request, and applies the rate limits of this process. A request with a good API key spends from
  * the limit of the agent's calls alone. Every other request spends from the limits of its address: reads, refused requests
  * and wrong keys.
  */
@@ -170,8 +170,8 @@ function checkSite(context: RequestContext): void {
 
 /**
  * Whether a request that did not become a call was refused for a fault of its own.
- * @param isRpc then it was refused: Connect answers a message that it cannot decode with 500 over HTTP/1.1, and over gRPC with
- * 200 and a status in the trailer
+ * @param isRpc whether it was an RPC, which was then refused whatever its status is: Connect answers a message that it cannot
+ * decode with 500 over HTTP/1.1, and over gRPC with 200 and a status in the trailer
  */
 function isFaulty({ statusCode, stream, writableFinished }: HttpResponse, isRpc: boolean): boolean {
   // Connect ends the response to a stream that its client has reset, so the response looks finished.

@@ -121,7 +121,7 @@ export class Authentication {
     return this.#table.authenticate(rpc, holder, shown, context.signal);
   }
 
-  /** Only an address that has sent many wrong keys gets answers from what is remembered of wrong keys. */
+  /** Remembered wrong keys are looked up only for an address that has sent many. */
   #findUnknown({ limits }: RequestContext, key: ShownKey, call: ShowingCall | undefined) {
     return this.#table.keys.findUnknown(key, limits.hasSentWrongSecrets(), call);
   }
@@ -136,7 +136,7 @@ function isGood(holder: KeyHolder | undefined): holder is KeyHolder {
   return holder !== undefined && holder.standing !== "past";
 }
 
-/** The interceptors log damage that a call meets, and this call does not reach them. */
+/** The interceptors log damaged rows, and this call does not reach them. */
 function logDamage(context: RequestContext, rpc: DescMethod, err: unknown): void {
   if (err instanceof StoredDamage)
     context.log.error({ err, rpc: `${rpc.parent.typeName}/${rpc.name}` }, "a call failed");

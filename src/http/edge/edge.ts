@@ -38,7 +38,7 @@ export class Edge {
     const context = admission.begin({ ...arrived, id: requestIdOf(arrived.request), transportSecurity });
     const before = requestLog.isWritten ? sentBytes(context) : undefined;
     const answered = this.#answer(context, arrived.route);
-    // First of all, because the port begins the next request of the connection when it learns of the end.
+    // This listener comes first, because the port begins the next request of the connection when it hears of the end.
     context.response.prependOnceListener("close", () => {
       const isSent = context.close();
       const bytes = requestLog.isWritten ? bytesOf(context, before) : undefined;

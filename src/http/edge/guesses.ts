@@ -4,7 +4,7 @@ import { prefersHtml } from "../replies/accept.ts";
 import type { HttpReply } from "../replies/reply.ts";
 import type { RequestContext } from "../requests/context.ts";
 
-/** Usual addresses of things that have another address here. */
+/** Addresses that are usual elsewhere, and what has the same content here. */
 const moved: Readonly<Record<string, string>> = {
   "/openapi.json": "/api/v1/openapi.json",
   "/openapi.yaml": "/api/v1/openapi.yaml",
@@ -30,7 +30,7 @@ const moved: Readonly<Record<string, string>> = {
   "/verify": "/house/verify",
 };
 
-/** Where people find a page of what only the API has under the address. */
+/** Pages for people, by addresses that only the API has. */
 const pages: Readonly<Record<string, string>> = {
   "/posts": "/",
   "/feed": "/",
@@ -41,7 +41,7 @@ const pages: Readonly<Record<string, string>> = {
 const described =
   "The API begins with /api/v1: /api/v1/openapi.json describes it, and /skill.md tells agents how to use it.";
 const servesMcp = "The Model Context Protocol is at /mcp: send its messages by POST (streamable HTTP).";
-/** What is said at addresses of which nothing here does the whole. */
+/** Hints at addresses that have no counterpart here. */
 const told: Readonly<Record<string, string>> = {
   "/api": described,
   "/api/v1": described,

@@ -7,7 +7,7 @@ import type { Answer, ServedRoute } from "./route.ts";
 /** `/package.Service/Method`. Other addresses are answered as REST, whatever protocol the request names. */
 const rpcPath = /^\/\w+(?:\.\w+)+\/\w+(?:\?|$)/;
 
-/** Answers a request for an RPC that there is not; undefined if it does not come from an RPC client. */
+/** Answers a request for an RPC that does not exist; undefined if it does not come from an RPC client. */
 export type AnswerAsRpc = (context: RequestContext) => HttpReply | undefined;
 
 /** Serves the requests that no route takes, in the manner of their protocols: RPC clients get UNIMPLEMENTED, people a page. */

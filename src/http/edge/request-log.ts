@@ -74,7 +74,7 @@ function cleaned(text: string | undefined): string | undefined {
   return short.length < minSecret ? short : short.replace(secret, "…");
 }
 
-/** What a connection has sent, in bytes; undefined over HTTP/2, where a reply cannot be told from others by that. */
+/** What a connection has sent, in bytes; undefined over HTTP/2, where replies share the connection. */
 export function sentBytes({ request }: RequestContext): number | undefined {
   return request.httpVersionMajor === 1 ? request.socket?.bytesWritten : undefined;
 }

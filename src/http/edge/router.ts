@@ -11,7 +11,7 @@ declare module "fastify" {
   }
 }
 
-/** Serves what no router takes. */
+/** Refuses the requests that Fastify's router cannot read. */
 const malformed: ServedRoute = {
   limits: "none",
   serve() {

@@ -27,7 +27,7 @@ export function errorReply(error: StoaError, fields: Readonly<Record<string, str
 
 /**
  * Why a connection is refused before it has a request.
- * @param status 429 for one connection too many; else that of what Node's HTTP parser refuses
+ * @param status 429 for a connection over the limit; otherwise the status for what Node's HTTP parser refuses
  */
 export function connectionFailure(status: number): StoaError {
   if (status === 429) {

@@ -3,9 +3,9 @@ import type { Socket } from "node:net";
 /** The maximum numbers of connections. */
 export interface ConnectionLimits {
   maxConnections: number;
-  /** Per address, as `countAs` spells it. */
+  /** Per address, in the form of `countAs`. */
   maxConnectionsPerAddress: number;
-  /** Spells an address: addresses that one client has count as one. */
+  /** The form in which an address is counted. All addresses of one client have the same form. */
   countAs(address: string): string;
   /** Whether an address is that of a proxy. A proxy connects for many clients, so it has no cap per address. */
   isProxy(address: string): boolean;

@@ -20,7 +20,7 @@ export class Exchange {
   readonly arrivedAt = performance.now();
   /** Whether the sending of its reply is timed. */
   isTimed = false;
-  /** What it makes the service hold, in bytes: its objects, what is kept of the request's body, and what is unsent of the reply. */
+  /** What it makes the service hold, in bytes: objects, what is kept of the body, and what is unsent of the reply. */
   readonly #held = { objects: 0, body: 0, unsent: 0 };
   #isOpen = true;
 

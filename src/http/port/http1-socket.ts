@@ -14,7 +14,7 @@ const PIECE_BYTES = 64 * 1024;
 
 type WriteCallback = (error?: Error | null) => void;
 
-/** Smaller replies count with their request. */
+/** From this size on, unsent bytes are counted. Smaller replies count with their request. */
 const countedBytes = 16 * 1024;
 
 /** The connection whose requests are parsed. */
@@ -31,7 +31,7 @@ export interface SliceReader {
 
 /**
  * What Node's HTTP/1.1 server reads and writes instead of a socket: it takes any Duplex. The parser gets the bytes in slices,
- * and connections take turns. So the parser can be kept from reading ahead, which a socket in its hands cannot.
+ * and connections take turns. So the parser cannot read ahead, as it would from a socket.
  */
 export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duplex {
   readonly reader: Reader;
@@ -43,7 +43,7 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
   readonly #turns: TurnScheduler;
   readonly #unparsed: Buffer[] = [];
   #unparsedBytes = 0;
-  /** What the reader knows of them. */
+  /** The number of unparsed bytes that the reader was last told. */
   #toldBytes = 0;
   #hasEnded = false;
   #waitsForTurn = false;
@@ -57,7 +57,7 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
     this.#turns = turns;
     this.reader = reader;
     socket.on("data", (chunk: Buffer) => {
-      // Nothing counts after the last reply. It is read even so: a socket that is closed with unread bytes is reset.
+      // What comes after the last reply is ignored. It is read, because closing a socket with unread bytes resets it.
       if (this.writableEnded) return;
       this.#unparsed.push(chunk);
       this.#unparsedBytes += chunk.length;
@@ -135,7 +135,7 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
   override _read(): void {
     if (!this.#isFull) return;
     this.#isFull = false;
-    // What is pushed within this call is not parsed at once.
+    // Node would not parse at once what is pushed within this call.
     process.nextTick(() => this.parse());
   }
 
@@ -148,7 +148,7 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
     this.#sendPieces([...chunks], done);
   }
 
-  /** Gives a socket so much at a time that progress can be seen: it reports a write when all of it has been sent. */
+  /** Gives the socket small pieces, so that progress can be seen: it reports a write only when all of it has been sent. */
   #sendPieces(chunks: { chunk: Buffer }[], done: WriteCallback): void {
     const sent: WriteCallback = (error) => {
       this.stuckSince = undefined;

@@ -24,7 +24,7 @@ export class Http1Connection extends Connection implements SliceReader {
   #running: Exchange | undefined;
   /** The requests after it whose heads stood in the same slice. */
   readonly #waiting: Exchange[] = [];
-  /** The request before, whose body may still arrive. It is dropped. */
+  /** The previous request. Its body may still arrive, and is dropped. */
   #before: Exchange | undefined;
   /** When a head began to arrive; undefined while none does. */
   #headSince: number | undefined;
@@ -41,7 +41,7 @@ export class Http1Connection extends Connection implements SliceReader {
   constructor(socket: Socket, transport: Socket, shared: SharedByConnections) {
     super(transport, shared);
     this.socket = new Http1Socket(socket, shared.turns, this);
-    // A head has begun to arrive where bytes were read to recognize the protocol.
+    // The bytes that were read to recognize the protocol are the beginning of a head.
     if (socket.readableLength > 0) this.#headSince = performance.now();
   }
 

@@ -6,15 +6,16 @@ import { Exchange, OBJECT_BYTES } from "./exchange.ts";
 
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM } = http2.constants;
 
-/** How many connections may have `WIDE` requests at a time. */
-export const MAX_WIDE = 32;
-/** How many requests such a connection may have at a time, and each further one. Each takes some KiB before anything is done. */
+/** How many requests a connection may have at a time. Each takes some KiB before anything is done. */
 export const WIDE = 128;
+/** How many connections may have so many. */
+export const MAX_WIDE = 32;
+/** How many requests each further connection may have at a time. */
 export const NARROW = 16;
 
-/** Resetting requests at once makes work that no other limit counts. Clients do cancel calls: bursts, and 50 a second. */
+/** Requests that are reset at once make work that no other limit counts. Clients may cancel calls in bursts, and 50 a second. */
 export const clientResets: http2.ServerOptions = { streamResetBurst: 500, streamResetRate: 50 };
-/** A proxy passes on over one connection what many clients cancel. */
+/** Over one connection, a proxy passes on what many clients cancel. */
 export const proxyResets: http2.ServerOptions = { streamResetBurst: 5_000, streamResetRate: 5_000 };
 
 /** The response to an HTTP/2 request. */
@@ -41,7 +42,7 @@ export class Http2Response extends http2.Http2ServerResponse {
 export class Http2Connection extends Connection {
   readonly #session: ServerHttp2Session;
   readonly #exchanges = new Set<Exchange>();
-  /** The requests that have not begun. Those that are over leave: thousands may wait when a connection is cut. */
+  /** The requests that have not begun. Those that are over are removed: thousands may wait when a connection is cut. */
   readonly #waiting = new Set<Exchange>();
   #waitsForTurn = false;
   #hasBeenUsed = false;
@@ -65,7 +66,7 @@ export class Http2Connection extends Connection {
     response.exchange = exchange;
     this.#hasBeenUsed = true;
     this.#exchanges.add(exchange);
-    // Drops what a client still sends after its reply. Otherwise it would wait until its request is late.
+    // Drops what a client still sends after its reply. Otherwise the request would stay open until its time limit.
     response.stream.once("finish", () => request.resume());
     response.once("close", () => this.#close(exchange));
     this.#waiting.add(exchange);
@@ -120,7 +121,7 @@ export class Http2Connection extends Connection {
     this.shared.handle(exchange.request, exchange.response);
   }
 
-  /** Ends a stream that does not take its reply. Node does not time what makes progress. */
+  /** Ends a stream that does not take its reply. Each progress starts the time again. */
   #time(exchange: Exchange, sendTimeoutMs: number): void {
     exchange.isTimed = true;
     const stream = streamOf(exchange);

@@ -15,7 +15,8 @@ const GRACE_MS = 1000;
 
 /**
  * Bounds what clients make the service hold: requests, bodies that arrive, and replies that are not read. If all hold too
- * much, the connections are cut that have held most for longest. A client that sends and reads holds little for a short time.
+ * much, the connections that have held the most for the longest are cut. A client that sends and reads holds little for a
+ * short time.
  */
 export class MemoryBudget {
   readonly #maxBytes: number;

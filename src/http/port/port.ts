@@ -157,7 +157,7 @@ export class Port {
     const server = http.createServer(settings, onRequest as never);
     // An expectation other than 100-continue may be ignored (RFC 9110, section 10.1.1), so the request is served.
     server.on("checkExpectation", onRequest as never);
-    // Node drops further fields. One more is kept, which tells that the request has too many.
+    // Node drops the fields beyond this number. One more than allowed is kept, to notice that a request has too many.
     server.maxHeadersCount = MAX_FIELDS + 1;
     server.on("clientError", (error, socket) => {
       const connection = connectionOf(socket);
@@ -185,7 +185,7 @@ export class Port {
         sniff(socket, handshakeTimeout, (isHttp2) => this.#serve(socket, socket, isHttp2));
       });
     }
-    // The connections that shake hands, by the addresses of their peers: Node does not say which socket TLS is over.
+    // The connections in a TLS handshake, by the addresses of their peers: Node does not tell which socket is below TLS.
     const shaking = new Map<string, net.Socket>();
     const secure = tls.createServer({ ...certificate, ALPNProtocols: ["h2", "http/1.1"], handshakeTimeout });
     secure.on("tlsClientError", (_error, socket) => socket.destroy());

@@ -20,9 +20,9 @@ export interface ParserError extends Error {
 }
 
 const LATE = "ERR_HTTP_REQUEST_TIMEOUT";
-/** What a request is refused for that does not arrive in time. */
+/** The error of a request that does not arrive in time. */
 export const lateRequest: ParserError = Object.assign(new Error("the request is late"), { code: LATE });
-/** What a request is refused for that has too many header fields. */
+/** The error of a request with too many header fields. */
 const tooManyFields: ParserError = Object.assign(new Error("too many header fields"), { code: "HPE_HEADER_OVERFLOW" });
 
 const STATUS_OF_CODE: Record<string, number> = {
@@ -31,7 +31,7 @@ const STATUS_OF_CODE: Record<string, number> = {
   HPE_HEADER_OVERFLOW: 431,
 };
 
-/** The reply of a port without another. */
+/** The reply of a port that was given no other. */
 export const plainReply: Refuse = (status) => ({
   status,
   body: JSON.stringify({ message: STATUS_CODES[status] }),

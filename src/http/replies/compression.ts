@@ -43,8 +43,8 @@ export function compressReply(
 }
 
 /**
- * The best of our encodings that a client accepts (RFC 9110, section 12.5.3); every client is taken to accept `identity`. An
- * old name of `gzip` is `x-gzip` (section 8.4.1.3).
+ * The best of our encodings that a client accepts (RFC 9110, section 12.5.3); every client is assumed to accept `identity`.
+ * An old name of `gzip` is `x-gzip` (section 8.4.1.3).
  * @fastify/accept-negotiator is not used: it would send brotli to a client that accepts `br;q=0, *`.
  */
 export function chooseEncoding(accepted: string | undefined): keyof typeof compress | "identity" {

@@ -11,7 +11,7 @@ export interface ArrivedBody {
   readonly isTooLong: boolean;
 }
 
-/** Who waits for a body. */
+/** A reader that waits for a body. */
 interface Waiting {
   resolve(arrived: ArrivedBody): void;
   reject(error: Error): void;
@@ -36,7 +36,7 @@ export class RequestBody {
   #arrived: ArrivedBody | undefined;
   #failure: Error | undefined;
   #isDropped = false;
-  /** Whether somebody has got what is kept. */
+  /** Whether a reader has got what is kept. */
   #isShown = false;
   #waiting: Waiting | undefined;
 
@@ -66,7 +66,7 @@ export class RequestBody {
   drop(): void {
     if (this.#isDropped) return;
     this.#isDropped = true;
-    // Node keeps messages for a while. They must not keep what has listened to them.
+    // Node keeps messages for a while, and they would keep their listeners.
     this.#message.off("data", this.#onData).off("end", this.#onEnd).off("close", this.#onClose).resume();
     // What nobody has seen is freed now: clients may send much more until the next garbage collection.
     if (this.#isOwn && !this.#isShown) (this.#kept.buffer as ArrayBuffer).transfer(0);
@@ -91,7 +91,7 @@ export class RequestBody {
     this.#offer();
   };
 
-  /** Gives what has arrived to who waits for no more. */
+  /** Gives what has arrived to a reader for whom it is enough. */
   #offer(): void {
     if (this.#waiting?.isEnough === undefined || this.#length === 0) return;
     const bytes = this.#kept.subarray(0, this.#length);

@@ -123,7 +123,7 @@ export class RequestContext implements CallOrigin {
 
   /**
    * Makes the call of an RPC that this request makes.
-   * @param caller as admission has found it out
+   * @param caller what admission has found out
    * @param idempotencyKey by default that of the header
    */
   call(rpc: DescMethod, caller: Admitted["caller"], idempotencyKey = this.header("idempotency-key")): Call {

@@ -98,7 +98,7 @@ function createServe(endpoints: readonly Endpoint[], options: RestOptions): Serv
       if (body === undefined && address.read === undefined) addresses.remember(context.url, address, made);
       return reply && { ...reply, fields: { ...fields, ...reply.fields } };
     } catch (error) {
-      // A page of another origin may read the failure of what it may read.
+      // Pages of other origins may read the failures of what they may read.
       const told = toldFailure(thrownBy(error, context), context);
       return errorReply(withWarnings(told, read?.warnings ?? []), fields);
     }

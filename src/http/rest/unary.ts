@@ -19,7 +19,7 @@ interface Encoded {
   readonly bytes: Buffer;
 }
 
-/** The same, and what is made of it once for all requests that share it. */
+/** An encoded response, and what is made of it once for all requests that share it. */
 interface SharedBody extends Encoded {
   tag: string | undefined;
   /** Its compressed forms. */

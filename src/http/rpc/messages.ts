@@ -22,7 +22,7 @@ export interface Messages extends Readonly<MessageOptions> {
   readonly serialization: ReturnType<typeof createMethodSerializationLookup>;
 }
 
-/** Unknown fields are not kept: each of two bytes would become several objects that nobody reads. */
+/** Unknown fields are not kept: a field of two bytes would become several objects that nobody reads. */
 export const binaryOptions = { readUnknownFields: false };
 
 /** The messages of an RPC. In JSON a request may be as large as any body; binary requests have limits of their own. */

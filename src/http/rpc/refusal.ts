@@ -15,7 +15,7 @@ const wrongType = badInput(undefined, "The content type is of none of the protoc
 /** The answer to a content type of none of the protocols. */
 export const unsupportedType: HttpReply = { ...errorReply(wrongType), status: 415 };
 
-/** @throws StoaError for a request whose reply could not say what became of it */
+/** Refuses gRPC over HTTP/1.0, which has no trailers for the outcome of a call. @throws StoaError */
 export function checkTrailers({ headers, httpVersion }: HttpRequest): void {
   if (httpVersion !== "1.0" || grpcOf(headers["content-type"]) !== "grpc") return;
   throw badInput(undefined, "gRPC needs trailers, which HTTP/1.0 does not have.");
@@ -47,7 +47,7 @@ export function refusalOf(contentType: string | undefined, error: ConnectError):
 const noRpc = new StoaError("not_found", "There is no such RPC.");
 const unimplemented = withDetail(new ConnectError(noRpc.message), noRpc, Code.Unimplemented);
 
-/** The answer to a request for an RPC that there is not; undefined if the request does not come from an RPC client. */
+/** The answer to a request for an RPC that does not exist; undefined if it does not come from an RPC client. */
 export function answerUnknownRpc({ request, notes }: RequestContext): HttpReply | undefined {
   if (!isRpcRequest(request.headers)) return undefined;
   const contentType = request.headers["content-type"];

@@ -19,7 +19,7 @@ import { serveUnary } from "./unary/serve.ts";
 
 export interface RpcOptions {
   table: ServiceTable;
-  /** Services beside the table's that anybody may call, outside the contract's rules. */
+  /** Further services, which anybody may call, outside the contract's rules. */
   tools: ServiceTable["services"];
   interceptors: InterceptorsOf;
   admission: Admission;
@@ -108,7 +108,7 @@ function serveStream(
   };
 }
 
-/** Answers what fails before a handler has it. */
+/** Answers a request that fails before a handler has it. */
 function fail(context: RequestContext, error: unknown): HttpReply {
   return refusalOf(context.request.headers["content-type"], refuse(context, error));
 }

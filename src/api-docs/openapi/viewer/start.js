@@ -24,7 +24,7 @@ const forOurPage = ({ React: { createElement: element } }) => ({
       }
       return element("div", { className: "swagger-ui" }, ...parts);
     },
-    // It was a link inside a button. The button opens the operation, and puts the same address into the address bar.
+    // Swagger UI has a link inside a button here. The button alone opens the operation and sets the same address.
     DeepLink: ({ text }) => element("span", null, text),
   },
 });

@@ -89,7 +89,7 @@ export abstract class UnaryExchange {
     return compressionNegotiate(this.messages.compressions, requested ?? null, accepted ?? null, name);
   }
 
-  /** The form of this name of the response message in its format, which requests that share the response make once. */
+  /** What is made of the response message in this format. Requests that share the response make it once. */
   protected madeOnce<T>(shared: Shared | undefined, name: string, make: () => T): T {
     const forms = shared?.forms;
     return forms === undefined ? make() : forms.get(`${this.format.isBinary ? "binary" : "JSON"} ${name}`, make);

@@ -1,5 +1,6 @@
 // gRPC (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md) and gRPC-Web
-// (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md). Failures have the head of a success; the trailers tell.
+// (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md). Failures have the head of a success; their
+// status is in the trailers.
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Reply } from "../../../calls/unary-call.ts";

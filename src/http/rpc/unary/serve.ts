@@ -56,7 +56,7 @@ const exchanges: Record<Format["protocol"], new (...args: ExchangeArguments) => 
   connect: ConnectExchange,
 };
 
-/** One async function for the whole call, because each more takes promises and turns of the queue. */
+/** One async function for the whole call, because each further one would cost promises and turns of the queue. */
 async function serve({ rpc, call, admit }: Endpoint, exchange: UnaryExchange): Promise<undefined> {
   const { context, timeout, format, metadata } = exchange;
   let hasBegun = false;
