@@ -7,7 +7,7 @@ import { logSettings, openLog } from "./log.ts";
 import type { Overrides } from "./overrides.ts";
 import { openParts } from "./parts.ts";
 import { createStoaServer } from "./server.ts";
-import { closeOf, Shutdown } from "./shutdown.ts";
+import { Shutdown } from "./shutdown.ts";
 import type { App, Startup } from "./startup.ts";
 import { startTracing } from "./tracing.ts";
 
@@ -48,7 +48,12 @@ async function compose(startup: Startup): Promise<App> {
   server.serve();
   metrics?.show(server.metrics);
   log.info({ url, siteUrl, metrics: metrics?.url }, "listening");
-  return { url, metricsUrl: metrics?.url, close: closeOf(config, shutdown) };
+  const { stopDelayMs, drainTimeoutMs } = config;
+  return {
+    url,
+    metricsUrl: metrics?.url,
+    close: ({ atOnce = false } = {}) => shutdown.runAfter(atOnce ? 0 : stopDelayMs, drainTimeoutMs),
+  };
 }
 
 /**

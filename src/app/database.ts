@@ -83,7 +83,7 @@ async function startPrivateServer({ config, log, shutdown }: Startup): Promise<P
   const { signal } = shutdown;
   const database = await startPrivateDatabase({ dataDir, log: (line, level) => log[level ?? "info"](line), signal });
   const timeoutMs = (endsAt: number) => Math.max(endsAt - performance.now() - killTimeoutMs, 0);
-  shutdown.pushLast((endsAt) => database.stop(timeoutMs(endsAt)), "the private database");
+  shutdown.push((endsAt) => database.stop(timeoutMs(endsAt)), "the private database", true);
   const { folder } = database;
   const space = minFreeMiB === "off" ? undefined : await FreeSpace.watch({ folder, minFreeMiB, log });
   shutdown.push(async () => space?.stop(), "the free space watch");

@@ -1,4 +1,3 @@
-import type { Config } from "../config/config.ts";
 import { StoaError } from "../errors.ts";
 import { sleep, withTimeout } from "../timing/wait.ts";
 
@@ -61,17 +60,11 @@ export class Shutdown {
   /**
    * Adds a step. If the stop is already over, the step is taken at once: a start that was given up may still get here.
    * @param name what the step ends, for the log
+   * @param isLast whether the step may take all the time that is left
    */
-  push(step: Step, name: string): void {
-    if (this.#stopped === undefined) this.#steps.push({ name, step, isLast: false });
+  push(step: Step, name: string, isLast = false): void {
+    if (this.#stopped === undefined) this.#steps.push({ name, step, isLast });
     else void step(this.#endsAt).catch(() => {});
-  }
-
-  /** Adds a step that may take all the time that is left. */
-  pushLast(step: Step, name: string): void {
-    this.push(step, name);
-    const added = this.#steps.at(-1);
-    if (added?.step === step) added.isLast = true;
   }
 
   /**
@@ -115,9 +108,4 @@ export class Shutdown {
     this.announce();
     this.#stopping.abort(new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 }));
   }
-}
-
-/** The `close` of a service with these settings; see `App`. */
-export function closeOf({ stopDelayMs, drainTimeoutMs }: Config, shutdown: Shutdown) {
-  return ({ atOnce = false }: { atOnce?: boolean } = {}) => shutdown.runAfter(atOnce ? 0 : stopDelayMs, drainTimeoutMs);
 }

@@ -16,9 +16,10 @@ import { hasProtoJsonForm, isHeldBare, isStruct, isTimestamp, wrappedScalar } fr
 /** A value for JSON.stringify. */
 export type JsonOutput = null | boolean | number | string | JsonOutput[] | { [name: string]: JsonOutput };
 type Encode = (value: never) => JsonOutput;
+type EncodeMessage = (message: Message) => { [name: string]: JsonOutput };
 
 /** Descriptors live as long as the process. */
-const encoders = new Map<DescMessage, (message: Message) => { [name: string]: JsonOutput }>();
+const encoders = new Map<DescMessage, EncodeMessage>();
 
 /**
  * Encodes a message as the REST facade writes it. Names are in snake_case. int64 values are numbers. Unset optional fields
@@ -31,28 +32,11 @@ export function encodeMessage<Desc extends DescMessage>(desc: Desc, message: Mes
   return encoderOf(desc)(message);
 }
 
-function encoderOf(desc: DescMessage): (message: Message) => { [name: string]: JsonOutput } {
-  let encoder = encoders.get(desc);
-  if (encoder === undefined) {
-    // Registered before it is compiled, because a message may contain itself.
-    let compiled: ((message: Message) => { [name: string]: JsonOutput }) | undefined;
-    encoder = (message) => {
-      compiled ??= compileMessage(desc);
-      return compiled(message);
-    };
-    encoders.set(desc, encoder);
-  }
-  return encoder;
-}
-
-function compileMessage(desc: DescMessage): (message: Message) => { [name: string]: JsonOutput } {
-  const fields = desc.fields.map((field) => ({
-    name: field.name,
-    read: reader(field),
-    encode: compileField(field),
-    isOmitted: isOmittedWhenUnset(field),
-  }));
-  return (message) => {
+function encoderOf(desc: DescMessage): EncodeMessage {
+  const known = encoders.get(desc);
+  if (known !== undefined) return known;
+  const fields: { name: string; read: (message: Message) => unknown; encode: Encode; isOmitted: boolean }[] = [];
+  const encoder: EncodeMessage = (message) => {
     const output: { [name: string]: JsonOutput } = {};
     for (const { name, read, encode, isOmitted } of fields) {
       const value = read(message);
@@ -61,6 +45,13 @@ function compileMessage(desc: DescMessage): (message: Message) => { [name: strin
     }
     return output;
   };
+  // Registered before its fields are compiled, because a message may contain itself.
+  encoders.set(desc, encoder);
+  for (const field of desc.fields) {
+    const { name } = field;
+    fields.push({ name, read: reader(field), encode: compileField(field), isOmitted: isOmittedWhenUnset(field) });
+  }
+  return encoder;
 }
 
 function reader({ localName, oneof }: DescField): (message: Message) => unknown {

@@ -1,6 +1,6 @@
 // Neither ipaddr.js nor @fastify/proxy-addr is used here. ipaddr.js takes 4 µs instead of 50 ns for an IPv4 address, and
 // reads `::192.0.2.1` as the IPv4 address. @fastify/proxy-addr uses it, and refuses networks with a prefix of 0.
-import { BlockList, isIPv4, isIPv6 } from "node:net";
+import { BlockList, isIP, isIPv4, isIPv6 } from "node:net";
 import type { ClientAddress } from "../../calls/call.ts";
 import type { HttpRequest } from "../requests/http-messages.ts";
 
@@ -87,11 +87,10 @@ export class ClientAddresses {
     return address;
   }
 
-  /** Whether an address is that of a proxy that is trusted. */
+  /** Whether an address is that of a trusted proxy. IPv4 that is mapped into IPv6 matches the rules of IPv4. */
   trusts(text: string): boolean {
-    const address = mappedIPv4(text) ?? text;
-    if (isIPv4(address)) return this.#trusted?.check(address, "ipv4") ?? false;
-    return isIPv6(address) && (this.#trusted?.check(withoutZone(address), "ipv6") ?? false);
+    if (this.#trusted === undefined || isIP(text) === 0) return false;
+    return this.#trusted.check(withoutZone(text), isIPv4(text) ? "ipv4" : "ipv6");
   }
 }
 
@@ -104,7 +103,7 @@ export function countedAddress(text: string): string {
   const ipv4 = mappedIPv4(text);
   if (ipv4 !== undefined) return ipv4;
   if (!isIPv6(text)) return "unknown";
-  const network = groupsOf(withoutZone(text)).slice(0, 4);
+  const network = groupsOf(text).slice(0, 4);
   return `${network.map((group) => group.toString(16)).join(":")}::/64`;
 }
 
@@ -113,7 +112,7 @@ export function truncatedAddress(text: string): string {
   const ipv4 = isIPv4(text) ? text : mappedIPv4(text);
   if (ipv4 !== undefined) return `${ipv4.split(".").slice(0, 3).join(".")}.0/24`;
   if (!isIPv6(text)) return "unknown";
-  const network = groupsOf(withoutZone(text)).slice(0, 3);
+  const network = groupsOf(text).slice(0, 3);
   return `${network.map((group) => group.toString(16)).join(":")}::/48`;
 }
 
@@ -133,7 +132,7 @@ function compile(trusted: readonly string[]): BlockList {
 
 function mappedIPv4(text: string): string | undefined {
   if (!isIPv6(text)) return undefined;
-  const groups = groupsOf(withoutZone(text));
+  const groups = groupsOf(text);
   if (groups[5] !== 0xffff || groups.slice(0, 5).some((group) => group !== 0)) return undefined;
   return groups
     .slice(6)
@@ -141,17 +140,14 @@ function mappedIPv4(text: string): string | undefined {
     .join(".");
 }
 
-/** The eight groups of an IPv6 address that is well-formed and has no zone. */
-function groupsOf(address: string): number[] {
-  const [head = [], tail] = address.split("::").map((part) => (part === "" ? [] : part.split(":").flatMap(toGroups)));
+/** The eight groups of an IPv6 address that is well-formed. */
+function groupsOf(text: string): number[] {
+  // A URL writes all groups in hexadecimal, also where the text ends like an IPv4 address.
+  const address = new URL(`http://[${withoutZone(text)}]`).hostname.slice(1, -1);
+  const toGroups = (part: string) => (part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16)));
+  const [head = [], tail] = address.split("::").map(toGroups);
   if (tail === undefined) return head;
   return [...head, ...new Array<number>(8 - head.length - tail.length).fill(0), ...tail];
-}
-
-function toGroups(part: string): number[] {
-  if (!part.includes(".")) return [Number.parseInt(part, 16)];
-  const [a = 0, b = 0, c = 0, d = 0] = part.split(".").map(Number);
-  return [(a << 8) | b, (c << 8) | d];
 }
 
 function withoutZone(address: string): string {

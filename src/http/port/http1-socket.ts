@@ -139,10 +139,6 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
     process.nextTick(() => this.parse());
   }
 
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: WriteCallback): void {
-    this._writev([{ chunk }], done);
-  }
-
   override _writev(chunks: { chunk: Buffer }[], done: WriteCallback): void {
     if (this.writableLength > countedBytes) this.reader.keepUnsent(this.writableLength);
     this.#sendPieces([...chunks], done);

@@ -13,12 +13,12 @@ const largeLength = 32 * 1024;
 /** Nobody waits long to decompress a body, so a caller who leaves keeps its place. */
 const neverAborts = new AbortController().signal;
 
-const decoders = {
-  br: promisify(brotliDecompress),
-  gzip: promisify(gunzip),
-  deflate: promisify(inflate),
-  zstd: promisify(zstdDecompress),
-};
+const decoders = new Map<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>([
+  ["br", promisify(brotliDecompress)],
+  ["gzip", promisify(gunzip)],
+  ["deflate", promisify(inflate)],
+  ["zstd", promisify(zstdDecompress)],
+]);
 
 /** The request bodies of one server, of all protocols: what is costly about them is done a few at a time. */
 export class RequestBodies {
@@ -52,9 +52,10 @@ export class RequestBodies {
   }
 
   async #decode(bytes: Buffer, encoding: string): Promise<Buffer> {
-    if (!isKnown(encoding)) throw wrongEncoding();
+    const decode = decoders.get(encoding);
+    if (decode === undefined) throw wrongEncoding();
     try {
-      return await this.decompress(() => decoders[encoding](bytes, { maxOutputLength: maxBodyBytes }));
+      return await this.decompress(() => decode(bytes, { maxOutputLength: maxBodyBytes }));
     } catch (error) {
       throw (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE" ? bodyTooLarge() : wrongEncoding();
     }
@@ -64,10 +65,6 @@ export class RequestBodies {
 /** Whether a body, or a message in it, is to be handled when its turn comes. */
 export function isLargeBody({ length }: { readonly length: number }): boolean {
   return length >= largeLength;
-}
-
-function isKnown(encoding: string): encoding is keyof typeof decoders {
-  return Object.hasOwn(decoders, encoding);
 }
 
 function bodyTooLarge(): StoaError {

@@ -11,11 +11,6 @@ import type { RequestContext } from "../requests/context.ts";
 /** Admits a call before its message is read. Returns at once where no key has to be looked up. @throws StoaError */
 export type Admit = (context: RequestContext, rpc: DescMethod) => Promise<Admitted["caller"]> | undefined;
 
-/** How the calls of the contract's services are admitted. */
-export function admitToContract(admission: Admission): Admit {
-  return (context, rpc) => admission.admit(context, rpc);
-}
-
 /** How the calls of a service are admitted that is outside the contract's rules, such as reflection. */
 export function admitToTool(admission: Admission, { service }: ServiceTable["services"][number]): Admit {
   // A client that watches the service's health is never told to wait.

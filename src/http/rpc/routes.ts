@@ -11,7 +11,7 @@ import { maxBodyBytes, type RequestBodies } from "../requests/bodies.ts";
 import type { RequestContext, RouteLimits } from "../requests/context.ts";
 import { noGoodHost } from "../requests/head.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
-import { type Admit, admitToContract, admitToTool, refuse } from "./admit.ts";
+import { type Admit, admitToTool, refuse } from "./admit.ts";
 import { createCompressions } from "./messages.ts";
 import { checkTrailers, refusalOf, unsupportedType } from "./refusal.ts";
 import { createServeCall, isStreamType, type ServeCall } from "./streams.ts";
@@ -27,56 +27,43 @@ export interface RpcOptions {
   bodies: RequestBodies;
 }
 
+type Served = ServiceTable["services"][number];
+
 /** The bytes of a unary request besides its message: its prefix, and envelopes that mean nothing in a request. */
 const maxFraming = 4 * 1024;
-
-/** How the RPCs of a service are served. */
-interface Served {
-  service: ServiceTable["services"][number];
-  interceptors: InterceptorsOf;
-  admit: Admit;
-  /** Whether streams notice by themselves that the service stops. */
-  endsItself: boolean;
-}
 
 /**
  * Adds Connect, gRPC and gRPC-Web for every service of the table: the handlers of unary RPCs are ours, those of streams are
  * Connect's own.
  */
 export function addRpcRoutes(router: Router, options: RpcOptions): void {
-  const { table, tools, interceptors, admission, bodies, streams } = options;
-  const ofContract = { interceptors, admit: admitToContract(admission), endsItself: false };
-  const served: Served[] = [
-    ...table.services.map((service) => ({ service, ...ofContract })),
-    // Whoever watches the service's health is told that it stops.
-    ...tools.map((service) => {
-      return { service, interceptors: () => [mapErrors], admit: admitToTool(admission, service), endsItself: true };
-    }),
-  ];
+  const { table, tools, admission, bodies, streams } = options;
   const messages = { compressions: createCompressions(bodies), bodies };
-  for (const { service, interceptors, admit, endsItself } of served) {
-    const { implementation } = service;
-    for (const rpc of service.service.methods) {
+  type Open = (context: RequestContext) => void;
+  const add = ({ service, implementation }: Served, interceptors: InterceptorsOf, admit: Admit, open: Open) => {
+    for (const rpc of service.methods) {
       const route = { url: `/${rpc.parent.typeName}/${rpc.name}`, rpc, limits: limitsOf(rpc), fail };
       if (rpc.methodKind === "unary") {
+        const methods = isRead(rpc) ? ["GET", "POST"] : ["POST"];
         const serve = serveUnary(rpc, implementation, { interceptors, admit, messages });
-        router.add({
-          ...route,
-          methods: isRead(rpc) ? ["GET", "POST"] : ["POST"],
-          maxBody: maxBodyBytes + maxFraming,
-          serve,
-        });
+        router.add({ ...route, methods, maxBody: maxBodyBytes + maxFraming, serve });
       } else {
         const serveCall = createServeCall(rpc, implementation, { ...messages, interceptors: interceptors(rpc) });
-        const open = (context: RequestContext) => streams.add(context, endsItself);
-        router.add({
-          ...route,
-          methods: ["POST"],
-          maxBody: "unread",
-          serve: serveStream(rpc, admit, open, serveCall),
-        });
+        const serve = serveStream(rpc, admit, open, serveCall);
+        router.add({ ...route, methods: ["POST"], maxBody: "unread", serve });
       }
     }
+  };
+  const admit: Admit = (context, rpc) => admission.admit(context, rpc);
+  for (const each of table.services) add(each, options.interceptors, admit, (context) => streams.add(context));
+  // Whoever watches the service's health is told that it stops, so these streams end by themselves.
+  for (const tool of tools) {
+    add(
+      tool,
+      () => [mapErrors],
+      admitToTool(admission, tool),
+      (context) => streams.add(context, true),
+    );
   }
 }
 
