@@ -1,5 +1,6 @@
 // The service's transport alone, without a database: its port, its hooks and the standard services for gRPC tools.
 import { pino } from "pino";
+import type { Handler } from "../../src/http/port/connection.ts";
 import { Port } from "../../src/http/port/port.ts";
 import { createServer } from "../../src/http/server.ts";
 import { createRateLimiter } from "../../src/rate-limits/rate-limiter.ts";
@@ -7,7 +8,8 @@ import { defaultStreamLimits } from "../../src/rate-limits/stream-limits.ts";
 
 const shutdown = new AbortController();
 const times = { headersTimeoutMs: 10_000, requestTimeoutMs: 60_000, idleTimeoutMs: 75_000, drainTimeoutMs: 1_000 };
-const port = new Port(times, { handle: (_request, response) => void response.destroy() });
+const handle: Handler = (_request, response) => void response.destroy();
+const port = new Port(times, { handle, refuse: (status) => ({ status, body: "{}" }) });
 const server = await createServer({
   table: {
     services: [],

@@ -6,6 +6,7 @@ import type { ServiceTable } from "../../src/calls/service-table.ts";
 import { StoaError } from "../../src/errors.ts";
 import { Readiness } from "../../src/grpc-services/readiness.ts";
 import { createToolServices } from "../../src/grpc-services/tools.ts";
+import type { Handler } from "../../src/http/port/connection.ts";
 import { Port } from "../../src/http/port/port.ts";
 import { createServer } from "../../src/http/server.ts";
 import { createRateLimiter } from "../../src/rate-limits/rate-limiter.ts";
@@ -89,7 +90,8 @@ export async function startFixtureServer(): Promise<FixtureServer> {
   const stream = { write: (line: string) => void log.push(JSON.parse(line)) };
   const shutdown = new AbortController();
   const times = { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 75_000, drainTimeoutMs: 100 };
-  const port = new Port(times, { handle: (_request, response) => void response.destroy() });
+  const handle: Handler = (_request, response) => void response.destroy();
+  const port = new Port(times, { handle, refuse: (status) => ({ status, body: "{}" }) });
   const pinoLog = pino({ level: "info" }, stream);
   const readiness = new Readiness(async () => undefined, pinoLog, shutdown.signal);
   const server = await createServer({

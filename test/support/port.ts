@@ -1,6 +1,7 @@
 // Shared by the tests of the port: an application behind it, and raw connections.
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
+import { STATUS_CODES } from "node:http";
 import http2 from "node:http2";
 import net from "node:net";
 import tls from "node:tls";
@@ -8,6 +9,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { generate } from "selfsigned";
 import type { Handler } from "../../src/http/port/connection.ts";
 import { Port, type PortHandlers, type PortOptions } from "../../src/http/port/port.ts";
+import type { Refuse } from "../../src/http/port/refusals.ts";
 import { afterTest } from "./after-test.ts";
 
 export const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -53,9 +55,11 @@ export interface Running {
   release: () => void;
 }
 
+export const plainReply: Refuse = (status) => ({ status, body: JSON.stringify({ message: STATUS_CODES[status] }) });
+
 /** @param addRoutes adds further routes to the application */
 export async function start(
-  { refuse, ...options }: Partial<PortOptions> & Pick<PortHandlers, "refuse"> = {},
+  { refuse = plainReply, ...options }: Partial<PortOptions & Pick<PortHandlers, "refuse">> = {},
   addRoutes?: (app: FastifyInstance) => void,
 ): Promise<Running> {
   const app = Fastify({ return503OnClosing: false });

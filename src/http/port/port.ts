@@ -12,7 +12,7 @@ import { ConnectionCaps, type ConnectionLimits } from "./connection-caps.ts";
 import { connectionOf, Http1Connection, Http1Response } from "./http1.ts";
 import { clientResets, Http2Connection, Http2Response, MAX_WIDE, NARROW, proxyResets, WIDE } from "./http2.ts";
 import { MemoryBudget } from "./memory-budget.ts";
-import { plainReply, type Refuse, rawReply, refuseFields } from "./refusals.ts";
+import { type Refuse, rawReply, refuseFields } from "./refusals.ts";
 import { sniff } from "./sniff.ts";
 
 /** The settings of a port. All times are in milliseconds. */
@@ -39,8 +39,8 @@ export interface PortOptions {
 /** What serves the requests of a port. It may be replaced while the port listens. */
 export interface PortHandlers {
   handle: Handler;
-  /** Makes the replies to connections that are refused before they have a request; plain ones by default. */
-  refuse?: Refuse | undefined;
+  /** Makes the replies to connections that are refused before they have a request. */
+  refuse: Refuse;
 }
 
 /** How many fields the head of an HTTP/1.1 request may have: as many as Node allows over HTTP/2. */
@@ -77,7 +77,7 @@ export class Port {
       budget: new MemoryBudget(options.maxHeld ?? Number.POSITIVE_INFINITY),
       turns: new TurnScheduler(PORTIONS_A_TURN),
       handle: (request, response) => this.#handlers.handle(request, response),
-      refuse: (status, peer) => (this.#handlers.refuse ?? plainReply)(status, peer),
+      refuse: (status, peer) => this.#handlers.refuse(status, peer),
     };
     this.#caps = new ConnectionCaps(options.connections, (socket) => this.#connections.get(socket)?.isIdle ?? true);
     this.#http1 = this.#createHttp1Server();

@@ -31,12 +31,6 @@ const STATUS_OF_CODE: Record<string, number> = {
   HPE_HEADER_OVERFLOW: 431,
 };
 
-/** The reply of a port that was given no other. */
-export const plainReply: Refuse = (status) => ({
-  status,
-  body: JSON.stringify({ message: STATUS_CODES[status] }),
-});
-
 /**
  * Answers an HTTP/1.1 request that cannot be parsed or did not arrive in time, and closes the connection. Writes nothing
  * if a reply `hasBegun`, or if the connection failed for another reason (a reset, a TLS handshake).

@@ -15,6 +15,7 @@ import {
   get,
   LARGE,
   PREFACE,
+  plainReply,
   readStream,
   request,
   SETTINGS_ACK,
@@ -123,7 +124,10 @@ describe("protocols", () => {
     const { socket, seen } = connect(number);
     socket.write(request("/version"));
     await seen('{"version":"1.1"}');
-    port.serve({ handle: (request, response) => void response.end(`other ${request.httpVersion}`) });
+    port.serve({
+      refuse: plainReply,
+      handle: (request, response) => void response.end(`other ${request.httpVersion}`),
+    });
     expect(await readStream(get(session, "/version"))).toBe("other 2.0");
     socket.write(request("/version"));
     await seen("other 1.1");

@@ -1,6 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { pino } from "pino";
 import { expect, it } from "vitest";
+import type { Handler } from "../../../src/http/port/connection.ts";
 import { Port } from "../../../src/http/port/port.ts";
 import { createServer } from "../../../src/http/server.ts";
 import { createRateLimiter } from "../../../src/rate-limits/rate-limiter.ts";
@@ -26,7 +27,8 @@ async function serve(...names: string[]): Promise<void> {
     beginCall: () => 10_000,
   };
   const times = { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 75_000, drainTimeoutMs: 100 };
-  const port = new Port(times, { handle: (_request, response) => void response.destroy() });
+  const handle: Handler = (_request, response) => void response.destroy();
+  const port = new Port(times, { handle, refuse: (status) => ({ status, body: "{}" }) });
   const server = await createServer({
     table,
     checkReady: async () => undefined,
