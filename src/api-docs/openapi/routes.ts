@@ -1,9 +1,9 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { RegistrationMode } from "../../contract/registration.ts";
 import type { Router } from "../../http/edge/router.ts";
-import { memoize } from "../../http/replies/memoize.ts";
 import { Precompressed } from "../../http/replies/precompressed.ts";
 import { describeApi, sitePlaceholder } from "./document.ts";
+import { memoize } from "./memoize.ts";
 import type { Schema } from "./schema.ts";
 import { addViewer, type Frame } from "./viewer.ts";
 

@@ -2,10 +2,10 @@ import { readFile } from "node:fs/promises";
 import type { Router } from "../../http/edge/router.ts";
 import { nothingHere } from "../../http/errors/methods.ts";
 import { htmlHeaders } from "../../http/replies/html-headers.ts";
-import { memoize } from "../../http/replies/memoize.ts";
 import { Precompressed } from "../../http/replies/precompressed.ts";
 import type { RequestContext } from "../../http/requests/context.ts";
 import { splitTarget } from "../../transcoding/index.ts";
+import { memoize } from "./memoize.ts";
 
 const assetsPath = "/docs/assets/";
 

@@ -3,20 +3,20 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { FastifyBaseLogger } from "fastify";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
 import type { Admitted, Outcome } from "../../calls/call.ts";
-import type { ServiceTable, ShowingCall, ShownKey } from "../../calls/service-table.ts";
+import type { ShowingCall, ShownKey } from "../../calls/service-table.ts";
 import { rulesOf } from "../../contract/rules.ts";
 import { errorStatus, StoaError } from "../../errors.ts";
 import type { Overload } from "../../process/overload.ts";
 import type { RateLimiter } from "../../rate-limits/request-limits.ts";
 import { type ArrivedRequest, RequestContext } from "../requests/context.ts";
 import type { HttpResponse } from "../requests/http-messages.ts";
-import { Authentication } from "./authentication.ts";
+import { Authentication, type CredentialTable } from "./authentication.ts";
 import type { ClientAddresses } from "./client-address.ts";
 
 export interface AdmissionOptions {
   limiter: RateLimiter;
   addresses: ClientAddresses;
-  table: Pick<ServiceTable, "keys" | "authenticate" | "checkRegistration">;
+  table: CredentialTable;
   overload: Pick<Overload, "refusal">;
   log: FastifyBaseLogger;
 }

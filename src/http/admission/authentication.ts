@@ -8,11 +8,14 @@ import type { RequestContext } from "../requests/context.ts";
 /** Headers are looked up by their lower-case names. */
 const registrationToken = registrationHeader.toLowerCase();
 
+/** What the services know of credentials. */
+export type CredentialTable = Pick<ServiceTable, "keys" | "authenticate" | "checkRegistration">;
+
 /** Finds out who makes a request, and what that spends from the rate limits. */
 export class Authentication {
-  readonly #table: Pick<ServiceTable, "keys" | "authenticate" | "checkRegistration">;
+  readonly #table: CredentialTable;
 
-  constructor(table: Pick<ServiceTable, "keys" | "authenticate" | "checkRegistration">) {
+  constructor(table: CredentialTable) {
     this.#table = table;
   }
 

@@ -1,7 +1,7 @@
 import { errorHeaders, toErrorBody } from "../../calls/error-mapping.ts";
+import type { StoaError } from "../../errors.ts";
 import type { CountedRequest, Metrics } from "../../metrics/metrics.ts";
 import type { Admission } from "../admission/admission.ts";
-import type { ErrorPages } from "../errors/error-pages.ts";
 import { connectionFailure, errorReply, toldFailure } from "../errors/failures.ts";
 import type { Refuse } from "../port/refusals.ts";
 import { type HttpReply, sendReply } from "../replies/reply.ts";
@@ -10,7 +10,14 @@ import { grpcOf, hasGoodHost, noGoodHost, requestIdOf } from "../requests/head.t
 import { bytesOf, type RequestLog, sentBytes } from "./request-log.ts";
 import type { ServedRoute } from "./route.ts";
 
-export interface EdgeOptions {
+/** Shows failures as pages, for people. */
+export interface ErrorPages {
+  /** Whether a failure of this request is answered with a page. The API always answers in the Error shape. */
+  answersWithPage(context: RequestContext): boolean;
+  errorPage(context: RequestContext, error: StoaError): HttpReply;
+}
+
+interface EdgeOptions {
   admission: Pick<Admission, "begin" | "visit" | "end" | "countUnparsable">;
   metrics: Pick<Metrics, "count">;
   requestLog: RequestLog;

@@ -13,6 +13,13 @@ export interface Format {
   readonly query?: URLSearchParams;
 }
 
+/** The content types of responses, in JSON and in binary form. */
+const contentTypes = {
+  grpc: [grpc.contentTypeJson, grpc.contentTypeProto],
+  "grpc-web": [grpcWeb.contentTypeJson, grpcWeb.contentTypeProto],
+  connect: [connect.contentTypeUnaryJson, connect.contentTypeUnaryProto],
+} as const;
+
 /** The content types that nearly all clients send, so that few requests are matched with patterns. */
 const usual = new Map(
   [
@@ -36,30 +43,19 @@ function formatOfGet(url: string, contentType: string): Format | undefined {
   const query = new URL(url, "http://localhost").searchParams;
   const encoding = query.get("encoding");
   if (encoding !== "proto" && encoding !== "json") return undefined;
-  return { ...unaryConnect(encoding === "proto"), hasJsonLimit: /\/json\b/i.test(contentType), query };
+  return { ...formatAs("connect", encoding === "proto"), hasJsonLimit: /\/json\b/i.test(contentType), query };
 }
 
 function read(contentType: string): Format | undefined {
   const ofGrpc = grpc.parseContentType(contentType);
-  if (ofGrpc !== undefined) return formatAs("grpc", ofGrpc.binary, grpc);
+  if (ofGrpc !== undefined) return formatAs("grpc", ofGrpc.binary);
   const ofWeb = grpcWeb.parseContentType(contentType);
-  if (ofWeb !== undefined) return ofWeb.text ? undefined : formatAs("grpc-web", ofWeb.binary, grpcWeb);
+  if (ofWeb !== undefined) return ofWeb.text ? undefined : formatAs("grpc-web", ofWeb.binary);
   const ofConnect = connect.parseContentType(contentType);
-  return ofConnect === undefined || ofConnect.stream ? undefined : unaryConnect(ofConnect.binary);
+  return ofConnect === undefined || ofConnect.stream ? undefined : formatAs("connect", ofConnect.binary);
 }
 
-function formatAs(
-  protocol: Format["protocol"],
-  isBinary: boolean,
-  types: { contentTypeProto: string; contentTypeJson: string },
-): Format {
-  const contentType = isBinary ? types.contentTypeProto : types.contentTypeJson;
-  return { protocol, isBinary, hasJsonLimit: !isBinary, contentType };
-}
-
-function unaryConnect(isBinary: boolean): Format {
-  return formatAs("connect", isBinary, {
-    contentTypeProto: connect.contentTypeUnaryProto,
-    contentTypeJson: connect.contentTypeUnaryJson,
-  });
+function formatAs(protocol: Format["protocol"], isBinary: boolean): Format {
+  const [json, binary] = contentTypes[protocol];
+  return { protocol, isBinary, hasJsonLimit: !isBinary, contentType: isBinary ? binary : json };
 }
