@@ -26,7 +26,7 @@ const maxTimerMs = 2 ** 31 - 1;
 
 /**
  * Serves a unary RPC over gRPC, gRPC-Web and Connect, as Connect's own handlers do, in a fraction of their time: without a
- * Headers object, a signal and a chain of async generators for each call.
+ * Headers object and a chain of async generators for each call.
  */
 export function serveUnary(
   rpc: DescMethod,
