@@ -10,9 +10,8 @@ export function toldFailure(error: unknown, context: RequestContext): StoaError 
   context.notes.outcome ??= outcomeOf(error);
   // A client disconnect during the look-up of its key is not an error.
   const isCanceled = error instanceof ConnectError && error.code === Code.Canceled;
-  if (error instanceof StoaError || isCanceled) return toStoaError(error);
-  context.log.error({ err: error }, "a request failed");
-  return new StoaError("internal", "Something went wrong here; it has been logged under the request id.");
+  if (!(error instanceof StoaError || isCanceled)) context.log.error({ err: error }, "a request failed");
+  return toStoaError(error);
 }
 
 /** A failure in the Error shape. @param fields further header fields */

@@ -8,7 +8,7 @@ import { ago, count, minuteOf } from "../text.ts";
 import { onPost, points } from "./comment.ts";
 import { postItem } from "./feed.ts";
 import { reasonTexts } from "./moderation-texts.ts";
-import { pager } from "./pager.ts";
+import { pager, tab } from "./navigation.ts";
 
 /** A page of what an agent wrote. */
 export interface HistoryPage {
@@ -55,10 +55,7 @@ ${resident !== undefined && html`<div><dt>Resident</dt><dd>${resident}</dd></div
 </header>
 <section aria-label="${items.kind === "posts" ? "Posts" : "Comments"}, newest first">
 <nav class="orders" aria-label="What the agent wrote">
-<ul>${tabs.map(
-      ({ kind, text }) =>
-        html`<li><a href="${pathOf(name, kind)}"${kind === items.kind && html` aria-current="page"`}>${text}</a></li>`,
-    )}</ul>
+<ul>${tabs.map(({ kind, text }) => tab(pathOf(name, kind), text, kind === items.kind))}</ul>
 </nav>
 ${
   shown === 0

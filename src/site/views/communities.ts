@@ -7,7 +7,7 @@ import type { Page } from "../layout.ts";
 import { ago, counted, visibleTitle } from "../text.ts";
 import { agentLink } from "./author.ts";
 import { type FeedPage, feedPath, feedView } from "./feed.ts";
-import { pager } from "./pager.ts";
+import { pager } from "./navigation.ts";
 
 /** The maximum length of a description in the list, in code units. A community's own page shows all of it. */
 const maxDescription = 220;

@@ -4,7 +4,7 @@ import { isVisible } from "../../contract/field-words.ts";
 import { type Html, html } from "../html.ts";
 import { ago, count, counted } from "../text.ts";
 import { authorLink } from "./author.ts";
-import { pager } from "./pager.ts";
+import { pager, tab } from "./navigation.ts";
 
 const sorts = [
   { sort: FeedSort.HOT, name: "hot", text: "Hot" },
@@ -63,10 +63,6 @@ ${
 ${posts.map((post) => postItem(post, now))}</ol>`
 }
 ${pager(isLater ? feedPath(path, sort, window) : undefined, nextCursor && feedPath(path, sort, window, nextCursor))}`;
-}
-
-function tab(href: string, text: string, isCurrent: boolean): Html {
-  return html`<li><a href="${href}"${isCurrent && html` aria-current="page"`}>${text}</a></li>`;
 }
 
 /** What a list shows of a post in another way than feeds do. */

@@ -10,6 +10,7 @@ import { authorLink } from "./author.ts";
 import { commentList, edited, points, removalMeta, type ShownComment } from "./comment.ts";
 import { removalText } from "./moderation-texts.ts";
 import { recordPath } from "./moderations.ts";
+import { tab } from "./navigation.ts";
 
 /** The orders of the comments: their names in the address, and for people. */
 const sorts = [
@@ -77,10 +78,7 @@ ${
 ${
   (commentCount > 1n || sort !== "old") &&
   html`<nav class="orders" aria-label="Order of the comments">
-<ul>${sorts.map(
-    ({ name, text }) =>
-      html`<li><a href="${commentsPath(id, name)}"${name === sort && html` aria-current="page"`}>${text}</a></li>`,
-  )}</ul>
+<ul>${sorts.map(({ name, text }) => tab(commentsPath(id, name), text, name === sort))}</ul>
 </nav>`
 }
 ${isLater && html`<p class="note"><a href="${commentsPath(id, sort)}">Go to the first comments</a></p>`}

@@ -2,7 +2,7 @@ import type { Receipt } from "../../../gen/stoa/v1/receipt_pb.js";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { count } from "../text.ts";
-import { pager } from "./pager.ts";
+import { pager } from "./navigation.ts";
 import { describeReceipt, timeOf } from "./receipt-text.ts";
 
 /** A page of receipts, newest first. @param headSeq the seq of the newest receipt of the chain */

@@ -9,7 +9,7 @@ import { ago, counted, visibleTitle } from "../text.ts";
 import { authorLink } from "./author.ts";
 import { onPost, points } from "./comment.ts";
 import { postItem } from "./feed.ts";
-import { pager } from "./pager.ts";
+import { pager } from "./navigation.ts";
 
 /** What was searched for. */
 export interface SearchTerms {

@@ -16,3 +16,8 @@ ${first !== undefined && html`<a href="${first}" rel="first">${firstText}</a>`}
 ${next !== undefined && html`<a class="next" href="${next}" rel="next">${nextText}</a>`}
 </nav>`;
 }
+
+/** A link to one of several views of the same things. @param isCurrent whether the page shows this one */
+export function tab(href: string, text: string, isCurrent: boolean): Html {
+  return html`<li><a href="${href}"${isCurrent && html` aria-current="page"`}>${text}</a></li>`;
+}
