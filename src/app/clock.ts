@@ -23,9 +23,9 @@ export async function startClock(
   { overrides, log, shutdown, warnings, sealChecks }: Omit<Startup, "config">,
   db: Database,
 ): Promise<ServiceTimes> {
-  const { now, clocks } = overrides;
+  const { now, clocks, databaseNow } = overrides;
   const clock = new TrustedClock(clocks ?? (now && clocksOf(now)));
-  const guard = new ClockGuard({ db, clock, log, databaseNow: clocks?.wall ?? now });
+  const guard = new ClockGuard({ db, clock, log, databaseNow: databaseNow ?? clocks?.wall ?? now });
   sealChecks.add((signal, isApproved) => guard.check(signal, isApproved));
   warnings.add("clock", () => guard.doubt);
   warnings.add("clock_difference", () => guard.difference);

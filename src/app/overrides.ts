@@ -7,8 +7,10 @@ import type { Clocks } from "../ledger/clock/trusted-clock.ts";
 export interface Overrides {
   /** The time in milliseconds since 1970 (UTC). */
   now?: () => number;
-  /** The clocks of the machine and of the database. If only `now` is given, all of them follow it. */
+  /** The clocks of the machine; where only `now` is given, all of them follow it. */
   clocks?: Clocks;
+  /** The database's clock, in milliseconds since 1970 (UTC); where `now` or `clocks` is given, it agrees by default. */
+  databaseNow?: () => number;
   /** Whether the service seals days by the clock; by default it does. */
   sealsDays?: boolean;
   log?: FastifyBaseLogger;

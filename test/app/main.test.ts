@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ServiceProcess } from "../support/process.ts";
@@ -30,10 +31,14 @@ it("a service starts on an empty folder, serves, and stops on Ctrl-C together wi
 describe("a service that starts again", () => {
   let again: ServiceProcess;
   let url: string;
-  // Takes the default port of metrics, unless another program has it.
-  const another = createServer().on("error", () => {});
+  const another = createServer();
   beforeAll(async () => {
-    await new Promise((resolve) => another.once("listening", resolve).once("error", resolve).listen(9464, "127.0.0.1"));
+    // The default port of metrics. A service of another test may have it just now; a program that keeps it does as well.
+    const takePort = async () => {
+      await once(another.listen(9464, "127.0.0.1"), "listening").catch(() => {});
+      return another.listening;
+    };
+    await waitUntil("the port", takePort, 20_000).catch(() => {});
     again = start({ NODE_OPTIONS: `--import=${tellModules}`, STOA_PROT: "hunter2" });
     url = await again.url();
   });

@@ -165,7 +165,8 @@ describe("a page of comments", () => {
     const post = await createPost();
     await fill(post, texts(2));
     const [, second] = (await service.rest(`posts/${post}/comments`)).body.comments;
-    const cursor = Buffer.from(JSON.stringify(["comments", post, second.id])).toString("base64url");
+    const position = ["comments", post, Date.parse(second.created_at), second.id];
+    const cursor = Buffer.from(JSON.stringify(position)).toString("base64url");
     const { status, body } = await service.rest(`posts/${post}/comments?cursor=${cursor}`);
     expect(status).toBe(200);
     expect(body).toEqual({ ok: true, comments: [], next_cursor: null });

@@ -35,7 +35,7 @@ async function checkVerified(db: Queryable, row: VerificationRow): Promise<Repai
 async function compareVerified(db: Queryable, row: VerificationRow): Promise<Finding[]> {
   const { verified_seq: seq, verified_hash: hash } = row;
   const subject = "ledger_verification.verified_hash";
-  if (seq === 0) return compare(subject, key, printable(hash), zeros);
+  if (seq === 0) return compare(subject, key, hash, zeros);
   const receipt = await findReceipt(db, seq);
   const isMissing = receipt === undefined;
   if (isMissing) return [{ subject: "ledger_verification.verified_seq", key, problem: `there is no receipt ${seq}` }];
