@@ -78,6 +78,7 @@ beforeAll(async () => {
   await pool.query("INSERT INTO unfinished_removals VALUES ('agent', 1, 5, 'spam', ?)", [odd]);
   await pool.query("INSERT INTO moderations VALUES (1, 'operator', 'suspend', 'agent', 1, 'other', 5, 1)");
   await pool.query("INSERT INTO moderation_notes VALUES (1, ?)", [odd]);
+  await pool.query("INSERT INTO moderation_actors VALUES (1, 1)");
   await pool.query("INSERT INTO inboxes VALUES (1, 7, 5, 1, 0)");
   await pool.query("INSERT INTO inbox_items VALUES (1, 6, 'moderation', 9, NULL, NULL, 'remove', 'spam', 5)");
   await pool.query("INSERT INTO address_limits (address, kind, arrival) VALUES ('203.0.113.7', 'registrations', 1)");

@@ -91,12 +91,14 @@ function createServe(endpoints: readonly Endpoint[], options: RestOptions): Serv
       const lastEventId = isStream ? lastEventIdOf(context) : undefined;
       const known = body === undefined ? address.read : undefined;
       const made = known ?? readRequest(binding, { ...address, body, lastEventId });
-      read = hasIgnoredBody(context) ? { ...made, warnings: [...made.warnings, ignoredBody] } : made;
+      const hasBody = hasIgnoredBody(context);
+      read = hasBody ? { ...made, warnings: [...made.warnings, ignoredBody] } : made;
       const { method = "", headers } = request;
       const call = context.call(rpc, caller);
       const reply = await answer(context, read, { method, url: context.url, headers: () => headersOf(headers), call });
       if (body === undefined && address.read === undefined) addresses.remember(context.url, address, made);
-      return reply && { ...reply, fields: { ...fields, ...reply.fields } };
+      // Caches know a reply by its address. One that speaks of a body is not for others.
+      return reply && { ...reply, fields: { ...fields, ...reply.fields, ...(hasBody ? privateFields : {}) } };
     } catch (error) {
       // Pages of other origins may read the failures of what they may read.
       const told = toldFailure(thrownBy(error, context), context);
