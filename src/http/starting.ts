@@ -7,8 +7,8 @@ import { Edge } from "./edge/edge.ts";
 import type { RequestLog } from "./edge/request-log.ts";
 import type { ServedRoute } from "./edge/route.ts";
 import { errorReply, toldFailure } from "./errors/failures.ts";
+import { asJson } from "./health/routes.ts";
 import type { PortHandlers } from "./port/port.ts";
-import type { HttpReply } from "./replies/reply.ts";
 import { type ArrivedRequest, RequestContext } from "./requests/context.ts";
 import { isRpcRequest } from "./requests/head.ts";
 import { refusalOf } from "./rpc/refusal.ts";
@@ -24,7 +24,6 @@ export interface StartingOptions {
 }
 
 const starting = new StoaError("unavailable", "The service is starting.", { retryAfterSeconds: 1 });
-const uncached = { "cache-control": "no-store" };
 
 /**
  * What a service answers while it starts: 503 `unavailable`, and 200 at /healthz. RPC clients get the error of their
@@ -34,7 +33,7 @@ export function serveStarting({ addresses, log, ...options }: StartingOptions): 
   const route: ServedRoute = {
     limits: "none",
     serve({ url }) {
-      if (url.split("?", 1)[0] === "/healthz") return alive;
+      if (url.split("?", 1)[0] === "/healthz") return asJson({ ok: true });
       throw starting;
     },
     fail(context, error) {
@@ -43,7 +42,7 @@ export function serveStarting({ addresses, log, ...options }: StartingOptions): 
       const reply = isRpcRequest(headers)
         ? refusalOf(headers["content-type"], toConnectError(failure))
         : errorReply(failure);
-      return { ...reply, fields: { ...uncached, ...reply.fields } };
+      return { ...reply, fields: { "cache-control": "no-store", ...reply.fields } };
     },
   };
   const admission = {
@@ -59,9 +58,3 @@ export function serveStarting({ addresses, log, ...options }: StartingOptions): 
     refuse: edge.refuse,
   };
 }
-
-const alive: HttpReply = {
-  status: 200,
-  fields: { ...uncached, "content-type": "application/json; charset=utf-8" },
-  body: '{"ok":true}',
-};

@@ -4,11 +4,11 @@ import { type Caller, type Holder, type Suspension, suspended } from "../board/a
 import type { Board } from "../board/board.ts";
 import { endExpiredSuspension } from "../board/moderation/agents.ts";
 import { operator, unauthorized } from "../calls/call.ts";
+import { createSecretCheck } from "../calls/secrets.ts";
 import type { ShownCredentials } from "../calls/service-table.ts";
 import { rulesOf } from "../contract/rules.ts";
 import { agentClaimId, eraseKeyResponse, isRepeatableRotation } from "../idempotency/claims.ts";
 import { bearerOf } from "./api-keys.ts";
-import { createSecretCheck } from "./secrets.ts";
 
 /** Finds who sends an Authorization header, for operations that need to know. */
 export class Authenticator {

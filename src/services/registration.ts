@@ -1,6 +1,6 @@
+import { createSecretCheck } from "../calls/secrets.ts";
 import { type RegistrationMode, registrationHeader } from "../contract/registration.ts";
 import { StoaError } from "../errors.ts";
-import { createSecretCheck } from "./secrets.ts";
 
 /**
  * Creates the check of who may register agents. It runs before the body of a registration is read.

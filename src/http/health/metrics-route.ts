@@ -1,9 +1,8 @@
-import { hash, timingSafeEqual } from "node:crypto";
+import { createSecretCheck } from "../../calls/secrets.ts";
 import { StoaError } from "../../errors.ts";
 import type { MetricsText } from "../../metrics/metrics.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { Router } from "../edge/router.ts";
-import type { HttpReply } from "../replies/reply.ts";
 import type { RequestContext } from "../requests/context.ts";
 
 /**
@@ -14,12 +13,10 @@ export function addMetricsRoute(
   router: Router,
   { metrics, token, admission }: { metrics: MetricsText; token: string; admission: Admission },
 ): void {
-  // Digests have one length and are compared in constant time, so that a reply does not show how close a guess is.
-  const digest = (text: string) => hash("sha256", text, "buffer");
-  const expected = digest(token);
-  const serve = async (context: RequestContext): Promise<HttpReply> => {
+  const isToken = createSecretCheck(token);
+  const serve = async (context: RequestContext) => {
     const [, shown = ""] = /^Bearer +([^ ]+) *$/i.exec(context.request.headers.authorization ?? "") ?? [];
-    if (!timingSafeEqual(digest(shown), expected)) {
+    if (!isToken(shown)) {
       await admission.visit(context);
       throw new StoaError("unauthorized", "This needs the metrics token: Authorization: Bearer <token>.");
     }

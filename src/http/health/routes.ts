@@ -14,7 +14,8 @@ export function addHealthRoutes(router: Router, checkReady: () => Promise<string
   router.get("/readyz", { limits: "none", serve });
 }
 
-function asJson(body: object): HttpReply {
+/** What tells how a service is. It is never cached. */
+export function asJson(body: object): HttpReply {
   const fields = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" };
   return { status: 200, fields, body: JSON.stringify(body) };
 }
