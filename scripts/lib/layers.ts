@@ -23,9 +23,10 @@ export const layers: Record<string, string> = {
   warnings: "",
   tracing: "otel",
   receipt: "",
+  tlog: "receipt",
   markdown: "lru-cache",
   "rate-limits": "errors timing lru-cache",
-  process: "errors",
+  process: "errors timing",
   config: "rate-limits process",
   // The contract, and the conversion between REST and its messages.
   contract: "errors gen protobuf",
@@ -33,13 +34,14 @@ export const layers: Record<string, string> = {
   // The stored data and its rules.
   store: "errors timing tracing receipt process mysql",
   "private-database": "process timing store mysql",
-  board: "errors timing rate-limits markdown store",
-  ledger: "errors timing tracing receipt process store",
+  board: "errors timing rate-limits markdown tlog store",
+  ledger: "errors timing tracing receipt tlog process store",
+  log: "errors timing tracing receipt tlog process store board lru-cache",
   // Calls: their callers, their processing and their effects.
   calls: "errors gen contract rate-limits timing tracing board fastify connect protobuf lru-cache",
   idempotency: "errors gen contract store board ledger calls connect protobuf",
   services:
-    "errors gen receipt rate-limits markdown contract board ledger calls idempotency connect protobuf lru-cache",
+    "errors gen receipt tlog rate-limits markdown contract board ledger log calls idempotency connect protobuf lru-cache",
   // The health and reflection services of gRPC, outside the contract.
   "grpc-services": "errors gen rate-limits timing calls connect protobuf",
   metrics: "errors config timing calls fastify",
@@ -60,17 +62,17 @@ export const layers: Record<string, string> = {
   "api-docs": `${ofRequests} transcoding http/edge http/errors http/replies http/requests`,
   mcp: `${ofRequests} transcoding http/admission http/edge http/replies http/requests api-docs mcp-sdk`,
   // Programs on other machines.
-  client: "gen receipt connect protobuf",
-  browser: "client receipt",
-  cli: "client receipt",
+  client: "gen receipt tlog connect protobuf",
+  browser: "client receipt tlog",
+  cli: "client receipt tlog",
   // The composition of all layers, and the operator's commands.
-  operator: "errors process config receipt store private-database board ledger cli timing",
-  app: "errors timing tracing otel warnings process config rate-limits store private-database board ledger calls idempotency services grpc-services metrics http http/* site api-docs mcp fastify",
+  operator: "errors process config receipt tlog store private-database board ledger log cli timing",
+  app: "errors timing tracing otel warnings tlog process config rate-limits store private-database board ledger log calls idempotency services grpc-services metrics http http/* site api-docs mcp fastify",
   main: "config app",
 };
 
 /** The layers that import no module of Node.js, and no package that is not named above: some run in browsers. */
-const pure = ["errors", "timing", "warnings", "receipt", "rate-limits", "browser"];
+const pure = ["errors", "timing", "warnings", "receipt", "tlog", "rate-limits", "browser"];
 /** The layers that run elsewhere than in Node.js, too. */
 const portable = ["client"];
 

@@ -125,7 +125,7 @@ export function isHash(value: Json | undefined): value is string {
 }
 
 /** Whether a value is a time that exists, in UTC with milliseconds: no leap second, no hour 24. */
-function isTime(value: Json | undefined): value is string {
+export function isTime(value: Json | undefined): value is string {
   return typeof value === "string" && timePattern.test(value) && hasDayInMonth(value);
 }
 

@@ -19,6 +19,30 @@ export const rooms: Readonly<Record<string, Room>> = {
     tests: ["test/receipt/**/*.test.ts"],
     testedBy: { verify: ["findings", "verify"] },
   },
+  tlog: {
+    mutate: ["src/tlog/**/*.ts"],
+    // The other tests of trees and vectors take seconds for each mutant, with Go, Python and a browser.
+    tests: [
+      "test/tlog/{merkle,tiles,notes,entries,proofs}/**/*.test.ts",
+      "test/tlog/tree/{compact-range,proofs,ranges}.test.ts",
+      "test/tlog/vectors.test.ts",
+    ],
+    testedBy: {
+      "tree/hashing": ["tree/compact-range", "tree/proofs"],
+      "tree/ranges": ["tree/ranges", "tree/proofs", "merkle/merkle"],
+      "tree/proofs": ["tree/proofs", "merkle/merkle", "vectors"],
+      "tiles/widths": ["tiles/growth", "tiles/tiled-tree"],
+      "tiles/tile-tree": ["tiles/tiled-tree"],
+      "tiles/prove": ["tiles/tiled-tree"],
+      "notes/signer-key": ["notes/key"],
+      "entries/members": ["entries/entry", "vectors"],
+      "entries/entry-text": ["entries/entry"],
+      "entries/canonical-text": ["entries/entry", "entries/content"],
+      "proofs/extra": ["proofs/verify-item", "vectors"],
+      "proofs/verify-item": ["proofs/verify-item", "vectors"],
+      "proofs/expected-item": ["proofs/verify-item", "vectors"],
+    },
+  },
   "rate-limits": {
     mutate: ["src/rate-limits/gcra.ts", "src/rate-limits/quota.ts"],
     tests: ["test/rate-limits/{gcra,local-limit,new-agents,quota}.test.ts"],

@@ -4,7 +4,7 @@ import type { Vector } from "./chain.ts";
 
 const folder = new URL("../vectors/", import.meta.url);
 const vectors = readdirSync(folder, { recursive: true, encoding: "utf8" })
-  .filter((path) => path.endsWith(".json"))
+  .filter((path) => /^(?:in)?valid\//.test(path))
   .map((path) => ({ path, vector: JSON.parse(readFileSync(new URL(path, folder), "utf8")) as Vector }));
 
 describe("FORMAT.md", () => {

@@ -11,7 +11,7 @@ import { buildChain, bytesOf, type Receipt, sha256, type Vector, type VectorRece
 
 const folder = new URL("../vectors/", import.meta.url);
 const paths = readdirSync(folder, { recursive: true, encoding: "utf8" })
-  .filter((path) => path.endsWith(".json"))
+  .filter((path) => /^(?:in)?valid\//.test(path))
   .sort();
 const textOf = (path: string) => readFileSync(new URL(path, folder), "utf8");
 const vectors = paths.map((path) => ({ path, vector: JSON.parse(textOf(path)) as Vector }));

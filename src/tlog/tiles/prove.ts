@@ -1,0 +1,32 @@
+// Makes from tiles what others verify without them.
+import { CompactRange } from "../tree/compact-range.ts";
+import type { TreeHasher } from "../tree/hashing.ts";
+import { consistencyRanges, inclusionRanges, perfectSubtrees } from "../tree/ranges.ts";
+import type { TiledTree } from "./tiled-tree.ts";
+
+/**
+ * The inclusion proof of an entry, from the sibling of its leaf to a child of the root.
+ * @param size of the tree that it leads to: this one or an older one
+ * @throws TlogError `bad_tile`, `wrong_tile`, `out_of_range`; what reads the tiles throws
+ */
+export function proveInclusion(tree: TiledTree, index: number, size = tree.size): Promise<Uint8Array[]> {
+  return all(inclusionRanges(index, size).map((range) => tree.hash(range)));
+}
+
+/**
+ * The consistency proof between two sizes of a tree.
+ * @throws TlogError `bad_tile`, `wrong_tile`, `out_of_range`; what reads the tiles throws
+ */
+export function proveConsistency(tree: TiledTree, older: number, newer = tree.size): Promise<Uint8Array[]> {
+  return all(consistencyRanges(older, newer).map((range) => tree.hash(range)));
+}
+
+/** The range to which the next entries are appended. @throws TlogError `bad_tile`, `wrong_tile`; what reads the tiles throws */
+export async function rangeOf(tree: TiledTree, hasher: TreeHasher): Promise<CompactRange> {
+  const roots = await all(perfectSubtrees([0, tree.size]).map((subtree) => tree.subtree(subtree)));
+  return CompactRange.of(tree.size, roots, hasher);
+}
+
+function all(hashes: Promise<Uint8Array>[]): Promise<Uint8Array[]> {
+  return Promise.all(hashes);
+}
