@@ -3,14 +3,14 @@ import { chmodSync, existsSync, lchownSync, readdirSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { Account } from "../process/account.ts";
+import { takeLock } from "../process/folder-lock.ts";
 import { makeFolder } from "../process/make-folder.ts";
 import { handOver } from "../process/ownership.ts";
-import { takeLock } from "./folder-lock.ts";
 import { stopStaleServer } from "./server/running-server.ts";
 
 /** The names of everything that this program creates in a data folder, including the set-up's lock. */
 const ours =
-  /^(?:mysql|mysql\.new-\w{6}|mysql\.(?:json(?:\.new)?|pid|lock|log(?:\.1)?)|lock(?:\.[\w.-]+)?|setup\.lock|heads)$/;
+  /^(?:mysql|mysql\.new-\w{6}|mysql\.(?:json(?:\.new)?|pid|lock|log(?:\.1)?)|lock(?:\.[\w.-]+)?|setup\.lock|heads|log)$/;
 
 /**
  * Creates the folder if it is missing. Nothing else touches the folder before this, which does not block the process if the

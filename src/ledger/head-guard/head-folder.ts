@@ -1,10 +1,9 @@
 // Replicas remember the newest receipt that they served in files. The files lie outside the database, so that they
 // survive when an older copy replaces the database. The name of a file has the seq and the hash: replicas that share a
 // folder never overwrite each other's files. A file is removed only when a newer one exists.
-import { chown, readdir, readFile, rm, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { makeFolder } from "../../process/make-folder.ts";
-import { syncFolder, unfinishedSuffix, writeWhole } from "../../process/whole-file.ts";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { KeptFolder } from "../../process/kept-folder.ts";
 import { isHash } from "../../receipt/document.ts";
 import { parseHead } from "../../receipt/head-text.ts";
 import type { Head } from "../../receipt/recovery.ts";
@@ -29,20 +28,18 @@ export interface HeadFile extends HeadRecord {
 
 /** How many characters of a hash the name of a file has. */
 const prefixLength = 16;
-/** An unfinished file is removed after this, in milliseconds. Until then another process may be writing it. */
-const staleMs = 60_000;
 
 /** The folder of these files. Reading and writing never block the event loop. */
 export class HeadFolder {
   readonly path: string;
-  readonly #files: string;
+  readonly #files: KeptFolder;
   /** The address of the database, as the files name it. */
   readonly database: string;
 
   /** @param path is created by the first write if it is missing */
   constructor(path: string, database: string) {
     this.path = path;
-    this.#files = join(path, "heads");
+    this.#files = new KeptFolder(join(path, "heads"));
     this.database = database;
   }
 
@@ -52,14 +49,11 @@ export class HeadFolder {
    * @throws Error when the folder exists and cannot be read
    */
   async read(): Promise<{ heads: HeadFile[]; damaged: string[] }> {
-    const names = await readdir(this.#files).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return [];
-      throw error;
-    });
+    const names = await this.#files.names();
     const heads: HeadFile[] = [];
     const damaged: string[] = [];
     for (const name of names.filter((each) => each.endsWith(".json")).sort()) {
-      const path = join(this.#files, name);
+      const path = join(this.#files.path, name);
       const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => error);
       if (typeof text !== "string" && text.code === "ENOENT") continue; // it was removed since the folder was listed
       const record = typeof text === "string" ? parse(text) : undefined;
@@ -71,7 +65,7 @@ export class HeadFolder {
 
   /** Whether a file belongs to this ledger, by its name. */
   isNamedFor(path: string, ledger: string): boolean {
-    return path.startsWith(join(this.#files, `${ledger.slice(0, prefixLength)}-`));
+    return path.startsWith(join(this.#files.path, `${ledger.slice(0, prefixLength)}-`));
   }
 
   /**
@@ -79,11 +73,10 @@ export class HeadFolder {
    * @throws Error when it cannot be written
    */
   async write(record: HeadRecord): Promise<HeadFile> {
-    const owner = await this.#make();
     const { ledger, seq, hash, recoveries, database } = record;
-    const path = join(this.#files, `${ledger.slice(0, prefixLength)}-${seq}-${hash.slice(0, prefixLength)}.json`);
+    const name = `${ledger.slice(0, prefixLength)}-${seq}-${hash.slice(0, prefixLength)}.json`;
     const text = JSON.stringify({ v: 1, ledger, seq, hash, recoveries, database, time: new Date().toISOString() });
-    await writeWhole(path, (write) => write(Buffer.from(`${text}\n`)), owner);
+    const path = await this.#files.write(name, Buffer.from(`${text}\n`));
     return { ...record, path };
   }
 
@@ -94,24 +87,7 @@ export class HeadFolder {
 
   /** Removes the unfinished files that crashes have left. */
   async sweep(): Promise<void> {
-    const names = await readdir(this.#files).catch(() => []);
-    for (const name of names.filter((each) => each.endsWith(unfinishedSuffix))) {
-      const path = join(this.#files, name);
-      const { mtimeMs } = (await stat(path).catch(() => undefined)) ?? { mtimeMs: Number.POSITIVE_INFINITY };
-      if (mtimeMs < Date.now() - staleMs) await rm(path, { force: true }).catch(() => {});
-    }
-  }
-
-  /** Creates the folder. @returns the owner of the files, if root writes into the folder of another account */
-  async #make(): Promise<{ uid: number; gid: number } | undefined> {
-    await makeFolder(this.path, 0o700);
-    const isRoot = process.getuid?.() === 0;
-    const { uid, gid } = await stat(this.path);
-    const owner = isRoot && uid !== 0 ? { uid, gid } : undefined;
-    if (!(await makeFolder(this.#files, 0o700))) return owner;
-    if (owner !== undefined) await chown(this.#files, owner.uid, owner.gid);
-    await syncFolder(dirname(this.#files));
-    return owner;
+    await this.#files.sweep();
   }
 }
 

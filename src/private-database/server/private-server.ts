@@ -7,8 +7,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { unprivilegedAccount } from "../../process/account.ts";
+import { takeLock } from "../../process/folder-lock.ts";
 import { databaseIn, giveDatabase, makeDataFolder } from "../data-folder.ts";
-import { takeLock } from "../folder-lock.ts";
 import { confine } from "./confinement.ts";
 import { findServer } from "./find-server.mjs";
 import { initialise, madeBy } from "./initialise.ts";

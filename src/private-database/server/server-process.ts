@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { createConnection } from "mysql2/promise";
+import { DataFolderInUse } from "../../process/folder-lock.ts";
 import { withTimeout } from "../../timing/wait.ts";
-import { DataFolderInUse } from "../folder-lock.ts";
 import type { Command } from "./confinement.ts";
 import { serverEnvironment } from "./options.ts";
 import { recordServer } from "./running-server.ts";
