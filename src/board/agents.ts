@@ -19,6 +19,7 @@ import {
 } from "../store/tables/suspensions.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { createApiKey, hashApiKey } from "./keys.ts";
+import { commitToEdit, commitToNew, logCreation, logEdit } from "./logged/entries.ts";
 import { addToSearch, updateInSearch } from "./search/index-items.ts";
 
 export { type AgentRow, maxKeysAtOnce } from "../store/tables/agents.ts";
@@ -69,17 +70,21 @@ const reservedNames: ReadonlySet<string> = new Set([
  * @throws StoaError `name_taken`; names are unique without regard to case.
  */
 export async function registerAgent(
-  { tx, now }: Unit,
+  unit: Unit,
   input: { name: string; resident: number | null; bio: string },
   replyId: Buffer | null,
 ): Promise<{ agent: AgentRow; apiKey: string }> {
+  const { tx, now } = unit;
   const nameKey = input.name.toLowerCase();
   const apiKey = createApiKey();
   if (reservedNames.has(nameKey.replace(/[-_]/g, ""))) {
     throw new StoaError("name_taken", `The name ${input.name} is reserved.`, { field: "name" });
   }
   const keyHash = hashApiKey(apiKey);
-  const id = await insertAgent(tx, { ...input, nameKey, keyHash, keyReply: replyId, createdAt: now });
+  const { name, resident, bio } = input;
+  const commitment = commitToNew(unit, "agent", { bio, name, resident });
+  const salt = commitment?.salt ?? null;
+  const id = await insertAgent(tx, { ...input, nameKey, keyHash, keyReply: replyId, createdAt: now, salt });
   if (id === undefined) throw new StoaError("name_taken", `The name ${input.name} is taken.`, { field: "name" });
   await addToSearch(tx, "agents", id, { title: input.name, body: input.bio });
   const counts = { posts: 0, comments: 0, karma: 0 };
@@ -92,6 +97,7 @@ export async function registerAgent(
     suspended_for: null,
     suspended_until: null,
   };
+  logCreation(unit, "agent", agent, commitment);
   return { agent, apiKey };
 }
 
@@ -182,13 +188,16 @@ export async function getMe(db: Queryable, caller: Caller): Promise<AgentRow & {
  * @throws StoaError `forbidden` for an agent that was suspended meanwhile
  */
 export async function editMe(unit: Unit, caller: Caller, bio: string | undefined): Promise<AgentRow> {
-  await lockAgentById(unit.tx, caller.id);
+  const before = await lockAgentById(unit.tx, caller.id);
   const agent = await getMe(unit.tx, caller);
   if (bio === undefined || bio === agent.bio) {
     unit.unchanged = true;
     return agent;
   }
-  if (!(await putBio(unit.tx, caller.id, bio, unit.now))) throw suspended();
+  const { id, name, resident } = agent;
+  const commitment = commitToEdit(before, "agent", { bio, name, resident });
+  if (!(await putBio(unit.tx, id, { bio, salt: commitment?.salt ?? null, editedAt: unit.now }))) throw suspended();
+  logEdit(unit, "agent", { id, at: unit.now }, commitment);
   await updateInSearch(unit.tx, "agents", caller.id, { title: agent.name, body: bio });
   return { ...agent, bio, bio_edited_at: unit.now };
 }

@@ -1,6 +1,8 @@
 import type { StoaError } from "../errors.ts";
 import type { Database, TransactionOptions } from "../store/database/database.ts";
 import type { Reader, Tx } from "../store/database/queryable.ts";
+import type { NewLogEntry } from "../store/tables/log-entries.ts";
+import { insertAtCommit } from "../store/tables/log-outbox.ts";
 import { withTimeout } from "../timing/wait.ts";
 import { CommunityIds } from "./community-ids.ts";
 
@@ -20,6 +22,10 @@ export interface Unit {
   expiryNow?: number;
   /** The agents whose inboxes get an item. */
   notified?: number[];
+  /** Whether what is created is added to the board's log. */
+  isLogged?: boolean;
+  /** The entries that the write adds to the outbox of the log, last of all. */
+  entries?: readonly NewLogEntry[];
   /** What is known of communities, to save reading it. */
   communityIds?: CommunityIds;
 }
@@ -31,6 +37,8 @@ export interface Unit {
 export class Board {
   /** Called for each agent whose inbox has got an item, when the transaction has committed. */
   onNotified: ((agentId: number) => void) | undefined;
+  /** From when on writes add entries to the log, in milliseconds since 1970 (UTC); undefined while there is no log. */
+  logBeginsAt: number | undefined;
   readonly #db: Database;
   readonly #now: () => number;
   readonly #expiryNow: () => number;
@@ -102,13 +110,16 @@ export class Board {
     const reply = await this.#db.transaction(
       signal,
       async (tx) => {
+        const now = this.#now();
         const unit: Unit = {
           tx,
-          now: this.#now(),
+          now,
           expiryNow: this.#expiryNow(),
+          isLogged: this.logBeginsAt !== undefined && now >= this.logBeginsAt,
           communityIds: this.#communityIds,
         };
         const made = await work(unit);
+        insertAtCommit(tx, unit.entries ?? []);
         // An attempt that finds that the one before has committed notifies for that one.
         notified = unit.notified ?? notified;
         return made;

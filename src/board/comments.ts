@@ -19,6 +19,7 @@ import { type Caller, suspended } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { decodePosition, encodePosition } from "./comment-cursors.ts";
 import { noteComment } from "./inbox/notes.ts";
+import { commitToNew, logCreation } from "./logged/entries.ts";
 import { noSuchParent, noSuchPost, unknownPost } from "./missing.ts";
 import { addWordsToSearch } from "./search/index-items.ts";
 
@@ -63,10 +64,13 @@ export async function createComment(
   // The clocks of replicas differ. Each comment is later than those before it, so a reader of pages misses none, and a reply
   // comes after its parent.
   const createdAt = Math.max(now, post.commentedAt + 1);
-  const id = await insertComment(tx, { postId, parentId, authorId, body, createdAt });
+  const commitment = commitToNew(unit, "comment", { agent: authorId, body });
+  const salt = commitment?.salt ?? null;
+  const id = await insertComment(tx, { postId, parentId, authorId, body, createdAt, salt });
   await addWordsToSearch(tx, "comments", id, { communityId, authorId, title: "", body });
   if (!(await countComment(tx, postId, authorId))) throw suspended();
   await noteComment(unit, { id, postId, authorId, postAuthorId, parentAuthorId, body });
+  logCreation(unit, "comment", { id, created_at: createdAt, post_id: postId, parent_id: parentId }, commitment);
   return {
     id,
     post_id: postId,

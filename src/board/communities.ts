@@ -10,6 +10,7 @@ import {
 import type { Caller } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { decodeCursor, encodeCursor } from "./cursors.ts";
+import { commitToNew, logCreation } from "./logged/entries.ts";
 import { addToSearch, textOfCommunity } from "./search/index-items.ts";
 
 export type { CommunityRow } from "../store/tables/communities.ts";
@@ -18,13 +19,18 @@ const namePattern = /^[a-z0-9][a-z0-9-]{1,22}[a-z0-9]$/;
 
 /** Creates a community; `input` has passed the field rules. @throws StoaError `exists`. */
 export async function createCommunity(
-  { tx, now }: Unit,
+  unit: Unit,
   caller: Caller,
   input: { name: string; title: string; description: string },
 ): Promise<CommunityRow> {
-  const id = await insertCommunity(tx, { ...input, createdBy: caller.id, createdAt: now });
+  const { tx, now } = unit;
+  const { name, title, description } = input;
+  const commitment = commitToNew(unit, "community", { agent: caller.id, description, name, title });
+  const salt = commitment?.salt ?? null;
+  const id = await insertCommunity(tx, { ...input, createdBy: caller.id, createdAt: now, salt });
   if (id === undefined) throw new StoaError("exists", `The community ${input.name} exists already.`, { field: "name" });
   await addToSearch(tx, "communities", id, textOfCommunity(input));
+  logCreation(unit, "community", { id, created_at: now }, commitment);
   return { ...input, id, post_count: 0, created_by: caller.name, created_at: now };
 }
 

@@ -7,6 +7,8 @@ import type { Queryable, Unit } from "./board.ts";
 import { type CommentPage, listCommentsIn, maxLooks } from "./comments.ts";
 import { getCommunityId } from "./communities.ts";
 import { notePost } from "./inbox/notes.ts";
+import type { Commitment } from "./logged/commitments.ts";
+import { commitToNew, logCreation } from "./logged/entries.ts";
 import { unknownPost } from "./missing.ts";
 import { addWordsToSearch } from "./search/index-items.ts";
 
@@ -25,10 +27,11 @@ export async function createPost(
   const { tx, now } = unit;
   const { title, body } = input;
   const authorId = caller.id;
-  const { id, communityId } = await insertInto(unit, { ...input, authorId, createdAt: now });
+  const { id, communityId, commitment } = await insertInto(unit, { ...input, authorId, createdAt: now });
   await addWordsToSearch(tx, "posts", id, { communityId, authorId, title, body });
   if (!(await countNewPost(tx, communityId, authorId))) throw suspended();
   await notePost(unit, { id, authorId, title, body });
+  logCreation(unit, "post", { id, created_at: now }, commitment);
   return {
     ...input,
     id,
@@ -45,19 +48,25 @@ export async function createPost(
 
 /** Inserts a post into the community with this name. @throws StoaError `not_found`, field `community` */
 async function insertInto(
-  { tx, communityIds }: Unit,
-  post: Omit<NewPost, "communityId">,
-): Promise<{ id: number; communityId: number }> {
-  const { community } = post;
+  unit: Unit,
+  post: Omit<NewPost, "communityId" | "salt">,
+): Promise<{ id: number; communityId: number; commitment: Commitment | undefined }> {
+  const { tx, communityIds } = unit;
+  const { community, authorId, title, body } = post;
+  const insert = async (communityId: number) => {
+    const commitment = commitToNew(unit, "post", { agent: authorId, body, community: communityId, title });
+    const id = await insertPost(tx, { ...post, communityId, salt: commitment?.salt ?? null });
+    return id === undefined ? undefined : { id, communityId, commitment };
+  };
   const known = communityIds?.get(community);
-  const id = known && (await insertPost(tx, { ...post, communityId: known }));
-  if (known !== undefined && id !== undefined) return { id, communityId: known };
+  const inserted = known && (await insert(known));
+  if (inserted) return inserted;
   communityIds?.forget(community);
   const communityId = await getCommunityId(tx, community, "community");
-  const first = await insertPost(tx, { ...post, communityId });
+  const first = await insert(communityId);
   if (first === undefined) throw new Error(`The community ${community} has changed its id within a transaction.`);
   communityIds?.put(community, communityId);
-  return { id: first, communityId };
+  return first;
 }
 
 /**

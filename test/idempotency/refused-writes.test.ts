@@ -41,6 +41,7 @@ beforeAll(async () => {
   table = createServiceTable({
     board,
     ledger,
+    boardLog: { current: undefined },
     inboxes: new InboxStreams(database, board, new AbortController().signal),
     siteUrl: "https://stoa.example",
     operatorToken: undefined,

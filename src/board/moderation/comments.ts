@@ -14,6 +14,7 @@ import { addToCommentCount } from "../../store/tables/removed-posts.ts";
 import type { Queryable, Unit } from "../board.ts";
 import type { CommentRow } from "../comments.ts";
 import { type NotedAct, noteAct, noteRemoval, noteRestore } from "../inbox/changes.ts";
+import { logDeletion, logRestore } from "../logged/entries.ts";
 import { unknownComment } from "../missing.ts";
 import { removeFromSearch, restoreInSearch } from "../search/index-items.ts";
 import { beginCleanUp, endCleanUp } from "./clean-up.ts";
@@ -54,6 +55,7 @@ export async function removeComment(
     await addToAgent(tx, authorId, { comments: -1, karma: -standing.score });
     isNoted = await noteRemoval(unit, words, noted);
     await beginCleanUp(unit, { item: "comment", item_id: id });
+    if (removal.by === "author") logDeletion(unit, "comment", { id, at: removal.at }, standing.salt);
   } else if (change !== undefined) {
     await putCommentRemoval(tx, id, change);
     isNoted = await noteAct(unit, words, noted);
@@ -95,6 +97,7 @@ export async function restoreComment(unit: Unit, moderator: Moderator, id: numbe
   await endCleanUp(unit, { item: "comment", item_id: id });
   await restoreInSearch(tx, "comments", id);
   const isNoted = await noteRestore(unit, { postId, commentId: id, authorId }, { moderator, act: "restore" });
+  await logRestore(unit, "comment", id);
   await recordAct(unit, { by: moderator, act: "restore", item: "comment", itemId: id, isNoted });
   return showComment(tx, id);
 }

@@ -12,6 +12,7 @@ import { erasedName, lockAgent } from "../../store/tables/suspensions.ts";
 import { isAgentName } from "../agents.ts";
 import type { Queryable, Unit } from "../board.ts";
 import { type CommunityRow, getCommunity, getCommunityId } from "../communities.ts";
+import { commitToEdit, logEdit } from "../logged/entries.ts";
 import { textOfCommunity, updateInSearch } from "../search/index-items.ts";
 import { recordAct } from "./record.ts";
 import { forbidden, type Moderator } from "./roles.ts";
@@ -84,12 +85,15 @@ export interface CommunityChange {
 export async function updateCommunity(unit: Unit, name: string, changes: CommunityChange): Promise<CommunityRow> {
   const { tx } = unit;
   const { id } = await getCommunity(tx, name);
-  await lockCommunity(tx, id);
+  const row = await lockCommunity(tx, id);
   const before = await getCommunity(tx, name);
   const { title = before.title, description = before.description } = changes;
   const isChanged = title !== before.title || description !== before.description;
   if (isChanged) {
-    await putCommunityTexts(tx, id, title, description);
+    const content = { agent: row?.created_by ?? null, description, name, title };
+    const commitment = commitToEdit(row?.salt ?? null, "community", content);
+    await putCommunityTexts(tx, id, { title, description, salt: commitment?.salt ?? null });
+    logEdit(unit, "community", { id, at: unit.now }, commitment);
     await updateInSearch(tx, "communities", id, textOfCommunity({ name, title, description }));
   }
   // All agents are locked before the record is.

@@ -6,6 +6,7 @@ import type { Queryable, Unit } from "../board.ts";
 import type { CommentRow } from "../comments.ts";
 import { decodeTimePosition, encodeTimePosition } from "../cursors.ts";
 import { noteEdit } from "../inbox/changes.ts";
+import { commitToEdit, logEdit } from "../logged/entries.ts";
 import { noSuchComment, noSuchPost, unknownPost } from "../missing.ts";
 import type { PostView } from "../posts.ts";
 import { updateInSearch } from "../search/index-items.ts";
@@ -35,7 +36,11 @@ export async function editPost(
     unit.unchanged = true;
   } else {
     // The clocks of replicas differ. Edits are listed by their times, so each is later than the one before.
-    await putPostText(tx, id, title, body, Math.max(now, (post.edited_at ?? 0) + 1));
+    const editedAt = Math.max(now, (post.edited_at ?? 0) + 1);
+    const content = { agent: post.author_id, body, community: post.community_id, title };
+    const commitment = commitToEdit(post.salt, "post", content);
+    await putPostText(tx, id, { title, body, salt: commitment?.salt ?? null, editedAt });
+    logEdit(unit, "post", { id, at: editedAt }, commitment);
     await updateInSearch(tx, "posts", id, { title, body });
     await noteEdit(unit, { postId: id, commentId: null, authorId: caller.id }, post, { title, body });
   }
@@ -54,7 +59,9 @@ export async function editComment(unit: Unit, caller: Caller, id: number, body: 
   if (body === comment.body) {
     unit.unchanged = true;
   } else {
-    await putCommentText(tx, id, body, now);
+    const commitment = commitToEdit(comment.salt, "comment", { agent: comment.author_id, body });
+    await putCommentText(tx, id, { body, salt: commitment?.salt ?? null, editedAt: now });
+    logEdit(unit, "comment", { id, at: now }, commitment);
     await updateInSearch(tx, "comments", id, { title: "", body });
     await noteEdit(unit, { postId: comment.post_id, commentId: id, authorId: caller.id }, comment, { body });
   }

@@ -15,6 +15,7 @@ import {
 } from "../../store/tables/removed-posts.ts";
 import type { Queryable, Unit } from "../board.ts";
 import { type NotedAct, noteAct, noteRemoval, noteRestore } from "../inbox/changes.ts";
+import { logDeletion, logRestore } from "../logged/entries.ts";
 import { noSuchPost, unknownPost } from "../missing.ts";
 import type { PostView } from "../posts.ts";
 import { removeFromSearch, restoreInSearch } from "../search/index-items.ts";
@@ -55,6 +56,7 @@ export async function removePost(
     await countPost(tx, communityId, authorId, { posts: -1, karma: -score });
     isNoted = await noteRemoval(unit, words, noted);
     await beginCleanUp(unit, { item: "post", item_id: id });
+    if (removal.by === "author") logDeletion(unit, "post", { id, at: removal.at }, standing.salt);
   } else if (change !== undefined) {
     await putPostRemoval(tx, id, change);
     isNoted = await noteAct(unit, words, noted);
@@ -95,6 +97,7 @@ export async function restorePost(unit: Unit, moderator: Moderator, id: number):
   await restoreInSearch(tx, "posts", id);
   await countPost(tx, communityId, authorId, { posts: 1, karma: removed.upvotes - removed.downvotes });
   const isNoted = await noteRestore(unit, { postId: id, commentId: null, authorId }, { moderator, act: "restore" });
+  await logRestore(unit, "post", id);
   await recordAct(unit, { by: moderator, act: "restore", item: "post", itemId: id, isNoted });
   return showPost(tx, id);
 }

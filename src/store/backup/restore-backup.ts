@@ -7,6 +7,7 @@ import type { Queryable } from "../database/queryable.ts";
 import { explainDdlError, withLease } from "../schema/migrate.ts";
 import { readMigrations } from "../schema/migration-files.ts";
 import { listTables, readRecords, restoreMark } from "../schema/migration-records.ts";
+import { putLogRestored, readLogHead } from "../tables/log-head.ts";
 import { readHead } from "../tables/receipts.ts";
 import { type ClientProgram, clientProgram, runClient, type ServerAddress } from "./client-program.ts";
 import { type BackupHeader, findSchemaProblem } from "./format.ts";
@@ -63,9 +64,12 @@ export async function restoreBackup(options: RestoreOptions): Promise<void> {
     await load(program, options);
     await keepIdsTaken(options);
     await checkRestored(options);
-    await db.transaction(signal, (tx) =>
-      tx.run("DELETE FROM schema_migrations WHERE version = ?", [restoreMark.version]),
-    );
+    // The backup of an older version has no log.
+    const mayHaveLog = (await listTables(reader)).has("log_head");
+    await db.transaction(signal, async (tx) => {
+      if (mayHaveLog && (await readLogHead(tx)).size > 0) await putLogRestored(tx, true);
+      await tx.run("DELETE FROM schema_migrations WHERE version = ?", [restoreMark.version]);
+    });
   });
 }
 

@@ -23,9 +23,10 @@ export async function runTransaction<T>(
   for (;;) {
     await preparedFirst.prepareOn(session);
     try {
-      const result = await work(new OpenTransaction(session, signal, endsAt));
+      const transaction = new OpenTransaction(session, signal, endsAt);
+      const result = await work(transaction);
       checkDeadline(signal, endsAt);
-      await commit(session);
+      await commit(session, transaction.atCommit);
       return result;
     } catch (error) {
       // The pool itself rolls back on a connection that it has taken away.
@@ -86,6 +87,7 @@ class OpenTransaction implements Tx {
   readonly #signal: AbortSignal | undefined;
   readonly #endsAt: number;
   #hasBegun = false;
+  readonly atCommit: string[] = [];
 
   constructor(session: Session, signal: AbortSignal | undefined, endsAt: number) {
     this.#session = session;
@@ -103,6 +105,10 @@ class OpenTransaction implements Tx {
     return this.#session.execute<ResultSetHeader>(sql, params);
   }
 
+  runAtCommit(sql: string): void {
+    this.atCommit.push(sql);
+  }
+
   #check(sql: string): void {
     checkDeadline(this.#signal, this.#endsAt);
     if (this.#hasBegun && this.#session.mustPrepareBefore(sql)) throw new NotPrepared(sql);
@@ -110,11 +116,14 @@ class OpenTransaction implements Tx {
   }
 }
 
-/** A caller that gives up does not interrupt COMMIT: its outcome would not be known. */
-async function commit(session: Session): Promise<void> {
+/**
+ * A caller that gives up does not interrupt COMMIT: its outcome would not be known.
+ * @param before statements that are sent with it. The server stops at the first that fails, so it does not come to COMMIT
+ */
+async function commit(session: Session, before: readonly string[]): Promise<void> {
   session.signal = undefined;
   try {
-    await session.command("COMMIT");
+    await session.command([...before, "COMMIT"].join("; "));
   } catch (error) {
     // When the connection is gone or taken away, the answer to COMMIT is lost.
     throw session.isLost || isCommitInDoubt(error) ? new CommitInDoubt(error) : error;

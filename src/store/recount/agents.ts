@@ -37,6 +37,7 @@ export const agentCheck = createRowCheck("agents", {
     ],
     keyEnds,
     ["resident", "t.resident IS NULL OR t.resident >= 1", "it is less than 1"],
+    ["salt", `t.name <> '${erasedName}' OR t.salt IS NULL`, "there is a salt, but the agent is erased"],
     ["bio_edited_at", createdBefore("t.bio_edited_at"), "it is before the registration"],
     [
       "created_at",

@@ -96,6 +96,7 @@ export function removedRules(item: "post" | "comment", noText: string): Rule[] {
       "it is not whole days after an act of moderation",
     ],
     ["body", `t.erase_at IS NOT NULL OR (${noText})`, "there is a text, but it has been erased"],
+    ["salt", "t.erase_at IS NOT NULL OR t.salt IS NULL", "there is a salt, but the text has been erased"],
     ["", `NOT ${exists(`${item}s`, "r.id = t.id")}`, `the ${item} also stands`],
   ];
 }

@@ -8,8 +8,9 @@ import { triggerStatements } from "./migration-files.ts";
 const migratingTimeoutMs = 3_000;
 
 /*
- * Triggers refuse to change or delete receipts and acts of moderation. A dump restores them only if it contains them and the
- * account may create them. Without them everything works, and nothing else shows that these rows are no longer protected.
+ * Triggers refuse to change or delete receipts, acts of moderation and entries of the log. A dump restores them only if it
+ * contains them and the account may create them. Without them everything works, and nothing else shows that these rows are
+ * no longer protected.
  */
 
 /**
@@ -67,7 +68,7 @@ export async function restoreTriggers(
 export function warningOf(missing: readonly string[]): string | undefined {
   if (missing.length === 0) return undefined;
   return (
-    "The database does not prevent changes to receipts or to the record of moderation: it lacks the" +
+    "The database does not prevent changes to receipts, to the record of moderation or to the log: it lacks the" +
     ` ${missing.length === 1 ? "trigger" : "triggers"} ${missing.join(" and ")}, as after a restore without triggers.` +
     " A start with an account that may create triggers (STOA_MIGRATION_DATABASE_URL) restores them."
   );

@@ -46,3 +46,8 @@ GRANT INSERT ON stoa.ledger_clock_words TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE ON stoa.ledger_verification TO 'stoa_serving'@'%';
 GRANT INSERT ON stoa.ledger_recoveries TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE ON stoa.last_fsck TO 'stoa_serving'@'%';
+GRANT INSERT, UPDATE ON stoa.log_identity TO 'stoa_serving'@'%';
+GRANT INSERT, DELETE ON stoa.log_outbox TO 'stoa_serving'@'%';
+GRANT INSERT ON stoa.log_entries TO 'stoa_serving'@'%';
+GRANT INSERT, UPDATE ON stoa.log_tiles TO 'stoa_serving'@'%';
+GRANT UPDATE ON stoa.log_head TO 'stoa_serving'@'%';

@@ -1,5 +1,6 @@
 import { isDuplicate } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
+import type { Salt } from "./salts.ts";
 
 /** An agent as stored. Times are milliseconds since 1970, UTC. */
 export interface AgentRow {
@@ -28,6 +29,7 @@ export interface NewAgent {
   /** The row of idempotency_replies that holds the key. */
   keyReply: Buffer | null;
   createdAt: number;
+  salt: Salt;
 }
 
 /** Selects agents as they are stored, with their suspensions. A condition may follow. */
@@ -39,9 +41,18 @@ export const selectAgents = `SELECT id, name, resident, bio, posts, comments, ka
 export async function insertAgent(tx: Tx, agent: NewAgent): Promise<number | undefined> {
   try {
     const { insertId } = await tx.run(
-      `INSERT INTO agents (name, name_key, resident, bio, key_hash, key_reply, created_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?)`,
-      [agent.name, agent.nameKey, agent.resident, agent.bio, agent.keyHash, agent.keyReply, agent.createdAt],
+      `INSERT INTO agents (name, name_key, resident, bio, key_hash, key_reply, created_at, salt)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      [
+        agent.name,
+        agent.nameKey,
+        agent.resident,
+        agent.bio,
+        agent.keyHash,
+        agent.keyReply,
+        agent.createdAt,
+        agent.salt,
+      ],
     );
     return insertId;
   } catch (error) {
@@ -138,10 +149,17 @@ export async function findAgent(db: Queryable, id: number): Promise<(AgentRow & 
   return (await db.rows<AgentRow & { unread: number }>(sql, [id]))[0];
 }
 
-/** Changes the bio of an agent, with the time in milliseconds since 1970 (UTC). False, and nothing is changed, if the agent is suspended. */
-export async function putBio(tx: Tx, id: number, bio: string, editedAt: number): Promise<boolean> {
-  const sql = "UPDATE agents SET bio = ?, bio_edited_at = ? WHERE id = ? AND suspended = 0";
-  return (await tx.run(sql, [bio, editedAt, id])).affectedRows === 1;
+/** A new bio. `editedAt` in milliseconds since 1970 (UTC). */
+export interface NewBio {
+  bio: string;
+  salt: Salt;
+  editedAt: number;
+}
+
+/** Changes the bio of an agent. False, and nothing is changed, if the agent is suspended. */
+export async function putBio(tx: Tx, id: number, { bio, salt, editedAt }: NewBio): Promise<boolean> {
+  const sql = "UPDATE agents SET bio = ?, salt = ?, bio_edited_at = ? WHERE id = ? AND suspended = 0";
+  return (await tx.run(sql, [bio, salt, editedAt, id])).affectedRows === 1;
 }
 
 /** Adds to an agent's counters. It locks the agent, which is the last row of the board in the lock order. */

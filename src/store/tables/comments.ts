@@ -1,5 +1,6 @@
 import type { Queryable, Tx } from "../database/queryable.ts";
 import type { RemovalColumns } from "./removed-posts.ts";
+import type { Salt } from "./salts.ts";
 import { newestFirst } from "./time-order.ts";
 
 /** A comment as stored, with the name it shows. The text and the author of a removed comment are not read. */
@@ -22,12 +23,13 @@ export interface NewComment {
   authorId: number;
   body: string;
   createdAt: number;
+  salt: Salt;
 }
 
 export async function insertComment(tx: Tx, comment: NewComment): Promise<number> {
   const { insertId } = await tx.run(
-    "INSERT INTO comments (post_id, parent_id, author_id, body, created_at, noted) VALUES (?, ?, ?, ?, ?, 0)",
-    [comment.postId, comment.parentId, comment.authorId, comment.body, comment.createdAt],
+    "INSERT INTO comments (post_id, parent_id, author_id, body, created_at, noted, salt) VALUES (?, ?, ?, ?, ?, 0, ?)",
+    [comment.postId, comment.parentId, comment.authorId, comment.body, comment.createdAt, comment.salt],
   );
   return insertId;
 }
@@ -93,19 +95,24 @@ export interface CommentState {
   /** The sum of the votes. */
   score: number;
   created_at: number;
+  salt: Salt;
 }
 
 /** Locks the row of a comment that stands. Undefined when there is no such comment, or it is removed. */
 export async function lockComment(tx: Tx, id: number): Promise<CommentState | undefined> {
-  const sql = "SELECT post_id, author_id, body, score, created_at FROM comments WHERE id = ? FOR UPDATE";
+  const sql = "SELECT post_id, author_id, body, score, created_at, salt FROM comments WHERE id = ? FOR UPDATE";
   return (await tx.rows<CommentState>(sql, [id]))[0];
 }
 
 /** Stores the new text of a comment that is locked, and the time of the edit in milliseconds since 1970 (UTC). */
-export async function putCommentText(tx: Tx, id: number, body: string, editedAt: number): Promise<void> {
+export async function putCommentText(
+  tx: Tx,
+  id: number,
+  { body, salt, editedAt }: Pick<CommentState, "body" | "salt"> & { editedAt: number },
+): Promise<void> {
   await tx.run(
-    "UPDATE comments SET noted = IF(noted = COALESCE(edited_at, 0), ?, NULL), body = ?, edited_at = ? WHERE id = ?",
-    [editedAt, body, editedAt, id],
+    "UPDATE comments SET noted = IF(noted = COALESCE(edited_at, 0), ?, NULL), body = ?, salt = ?, edited_at = ? WHERE id = ?",
+    [editedAt, body, salt, editedAt, id],
   );
 }
 

@@ -1,6 +1,7 @@
 import { isDuplicate } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
 import { postCount } from "./post-counts.ts";
+import type { Salt } from "./salts.ts";
 
 /** A community as stored, with the name of the agent that created it. */
 export interface CommunityRow {
@@ -19,6 +20,7 @@ export interface NewCommunity {
   description: string;
   createdBy: number;
   createdAt: number;
+  salt: Salt;
 }
 
 /** Selects the communities `c`. */
@@ -30,8 +32,15 @@ export const selectCommunity = `SELECT c.id, c.name, c.title, c.description, ${p
 export async function insertCommunity(tx: Tx, community: NewCommunity): Promise<number | undefined> {
   try {
     const { insertId } = await tx.run(
-      "INSERT INTO communities (name, title, description, created_by, created_at) VALUES (?, ?, ?, ?, ?)",
-      [community.name, community.title, community.description, community.createdBy, community.createdAt],
+      "INSERT INTO communities (name, title, description, created_by, created_at, salt) VALUES (?, ?, ?, ?, ?, ?)",
+      [
+        community.name,
+        community.title,
+        community.description,
+        community.createdBy,
+        community.createdAt,
+        community.salt,
+      ],
     );
     return insertId;
   } catch (error) {
@@ -64,12 +73,21 @@ export async function shareCommunity(tx: Tx, id: number): Promise<void> {
   await tx.rows("SELECT id FROM communities WHERE id = ? LOCK IN SHARE MODE", [id]);
 }
 
-/** Locks a community. */
-export async function lockCommunity(tx: Tx, id: number): Promise<void> {
-  await tx.rows("SELECT id FROM communities WHERE id = ? FOR UPDATE", [id]);
+/** Locks a community. @returns its salt, and the agent that created it; undefined if there is no such community */
+export async function lockCommunity(
+  tx: Tx,
+  id: number,
+): Promise<{ salt: Salt; created_by: number | null } | undefined> {
+  const sql = "SELECT salt, created_by FROM communities WHERE id = ? FOR UPDATE";
+  return (await tx.rows<{ salt: Salt; created_by: number | null }>(sql, [id]))[0];
 }
 
 /** Stores the title and the description of a community that is locked. */
-export async function putCommunityTexts(tx: Tx, id: number, title: string, description: string): Promise<void> {
-  await tx.run("UPDATE communities SET title = ?, description = ? WHERE id = ?", [title, description, id]);
+export async function putCommunityTexts(
+  tx: Tx,
+  id: number,
+  { title, description, salt }: { title: string; description: string; salt: Salt },
+): Promise<void> {
+  const sql = "UPDATE communities SET title = ?, description = ?, salt = ? WHERE id = ?";
+  await tx.run(sql, [title, description, salt, id]);
 }

@@ -9,6 +9,8 @@ export const oneRowTables = [
   "ledger_epoch",
   "ledger_head",
   "ledger_verification",
+  "log_head",
+  "log_identity",
   "moderation_head",
   "reply_outlines",
   "schema_lease",

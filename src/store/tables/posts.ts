@@ -1,5 +1,6 @@
 import { isNullRefused } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
+import type { Salt } from "./salts.ts";
 import { newestFirst, oldestFirst, type TimePosition } from "./time-order.ts";
 
 /** A post as stored, with the names it shows. */
@@ -29,6 +30,7 @@ export interface NewPost {
   title: string;
   body: string;
   createdAt: number;
+  salt: Salt;
 }
 
 /**
@@ -47,11 +49,11 @@ export const joinPosts = `JOIN posts p ON p.id = page.id
  */
 export async function insertPost(tx: Tx, post: NewPost): Promise<number | undefined> {
   // With INSERT … SELECT, MariaDB would lock the counter of ids until the end of the statement.
-  const sql = `INSERT INTO posts (community_id, author_id, title, body, created_at, noted)
-    VALUES ((SELECT id FROM communities WHERE id = ? AND name = ?), ?, ?, ?, ?, 0)`;
-  const { communityId, community, authorId, title, body, createdAt } = post;
+  const sql = `INSERT INTO posts (community_id, author_id, title, body, created_at, noted, salt)
+    VALUES ((SELECT id FROM communities WHERE id = ? AND name = ?), ?, ?, ?, ?, 0, ?)`;
+  const { communityId, community, authorId, title, body, createdAt, salt } = post;
   try {
-    return (await tx.run(sql, [communityId, community, authorId, title, body, createdAt])).insertId;
+    return (await tx.run(sql, [communityId, community, authorId, title, body, createdAt, salt])).insertId;
   } catch (error) {
     if (isNullRefused(error)) return undefined;
     throw error;
@@ -107,19 +109,24 @@ export interface PostState {
   locked: number;
   /** When it was last edited, in milliseconds since 1970 (UTC); null if never. */
   edited_at: number | null;
+  salt: Salt;
 }
 
 /** Locks the row of a post that stands. Undefined when there is no such post, or it is removed. */
 export async function lockPost(tx: Tx, id: number): Promise<PostState | undefined> {
-  const sql = "SELECT community_id, author_id, title, body, locked, edited_at FROM posts WHERE id = ? FOR UPDATE";
+  const sql = "SELECT community_id, author_id, title, body, locked, edited_at, salt FROM posts WHERE id = ? FOR UPDATE";
   return (await tx.rows<PostState>(sql, [id]))[0];
 }
 
-/** Stores the new text of a post that is locked, and the time of the edit in milliseconds since 1970 (UTC). */
-export async function putPostText(tx: Tx, id: number, title: string, body: string, editedAt: number): Promise<void> {
+/** A new text of a post. `editedAt` is the time of the edit in milliseconds since 1970 (UTC). */
+export type PostText = Pick<PostState, "title" | "body" | "salt"> & { editedAt: number };
+
+/** Stores the new text of a post that is locked. */
+export async function putPostText(tx: Tx, id: number, { title, body, salt, editedAt }: PostText): Promise<void> {
   await tx.run(
-    `UPDATE posts SET noted = IF(noted = COALESCE(edited_at, 0), ?, NULL), title = ?, body = ?, edited_at = ? WHERE id = ?`,
-    [editedAt, title, body, editedAt, id],
+    `UPDATE posts SET noted = IF(noted = COALESCE(edited_at, 0), ?, NULL), title = ?, body = ?, salt = ?, edited_at = ?
+     WHERE id = ?`,
+    [editedAt, title, body, salt, editedAt, id],
   );
   await tx.run("INSERT INTO post_revisions (post_id, edited_at) VALUES (?, ?)", [id, editedAt]);
 }

@@ -95,6 +95,24 @@ export function listReceipts(db: Queryable, from: number, limit: number): Promis
   ]);
 }
 
+/** What the log says of receipts. `tail` is the end of their canonical bytes, in which the time stands. */
+export interface ReceiptSummary {
+  seq: number;
+  hash: string;
+  tail: Buffer;
+}
+
+/** `"ts":"2026-01-31T00:00:04.120Z","v":1}` */
+const tailBytes = 38;
+
+/** The receipts after `after`, in the order of the chain, without their bytes. */
+export function listReceiptSummaries(db: Queryable, after: number, limit: number): Promise<ReceiptSummary[]> {
+  return db.rows(
+    `SELECT seq, hash, RIGHT(canonical, ${tailBytes}) AS tail FROM receipts WHERE seq > ? ORDER BY seq LIMIT ?`,
+    [after, String(limit)],
+  );
+}
+
 /** The number of bytes of each receipt from `from` on, in the order of the chain. The bytes themselves are not read. */
 export async function listReceiptLengths(db: Queryable, from: number, limit: number): Promise<number[]> {
   const rows = await db.rows<{ length: number }>(

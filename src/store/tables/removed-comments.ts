@@ -40,9 +40,9 @@ export async function lockRemovedComment(tx: Tx, id: number): Promise<RemovedCom
 /** Moves a comment that is locked, like its post, to the removed ones. */
 export async function moveCommentToRemoved(tx: Tx, id: number, removal: NewRemoval): Promise<void> {
   await tx.run(
-    `INSERT INTO removed_comments (id, post_id, parent_id, author_id, body, upvotes, downvotes, score, created_at,
+    `INSERT INTO removed_comments (id, post_id, parent_id, author_id, body, salt, upvotes, downvotes, score, created_at,
        edited_at, removed_by, reason, removed_at, erase_at)
-     SELECT id, post_id, parent_id, author_id, ${removal.eraseAt === null ? "''" : "body"}, upvotes, downvotes, score, created_at,
+     SELECT id, post_id, parent_id, author_id, ${removal.eraseAt === null ? "'', NULL" : "body, salt"}, upvotes, downvotes, score, created_at,
        edited_at, ?, ?, ?, ?
      FROM comments WHERE id = ?`,
     [removal.by, removal.reason, removal.at, removal.eraseAt, id],
@@ -53,8 +53,9 @@ export async function moveCommentToRemoved(tx: Tx, id: number, removal: NewRemov
 /** Moves a removed comment that is locked, like its post, back. All of its items must be put into inboxes then. */
 export async function moveCommentBack(tx: Tx, id: number): Promise<void> {
   await tx.run(
-    `INSERT INTO comments (id, post_id, parent_id, author_id, body, upvotes, downvotes, score, created_at, edited_at, noted)
-     SELECT id, post_id, parent_id, author_id, body, upvotes, downvotes, score, created_at, edited_at, COALESCE(edited_at, 0)
+    `INSERT INTO comments (id, post_id, parent_id, author_id, body, salt, upvotes, downvotes, score, created_at, edited_at,
+       noted)
+     SELECT id, post_id, parent_id, author_id, body, salt, upvotes, downvotes, score, created_at, edited_at, COALESCE(edited_at, 0)
      FROM removed_comments WHERE id = ?`,
     [id],
   );
@@ -67,7 +68,7 @@ export async function putCommentRemoval(
   id: number,
   { by, reason, eraseAt }: Omit<NewRemoval, "at">,
 ): Promise<void> {
-  const text = eraseAt === null ? ", body = ''" : "";
+  const text = eraseAt === null ? ", body = '', salt = NULL" : "";
   await tx.run(`UPDATE removed_comments SET removed_by = ?, reason = ?, erase_at = ?${text} WHERE id = ?`, [
     by,
     reason,
@@ -83,7 +84,7 @@ export async function eraseCommentTexts(tx: Tx, now: number, limit: number): Pro
     "SELECT id FROM removed_comments WHERE erase_at <= ? ORDER BY erase_at LIMIT ?",
     [now, String(limit)],
   );
-  const sql = "UPDATE removed_comments SET body = '', erase_at = NULL WHERE id = ? AND erase_at <= ?";
+  const sql = "UPDATE removed_comments SET body = '', salt = NULL, erase_at = NULL WHERE id = ? AND erase_at <= ?";
   for (const { id } of due) await tx.run(sql, [id, now]);
   return due.length;
 }

@@ -60,9 +60,9 @@ export async function lockRemovedPost(tx: Tx, id: number): Promise<RemovedPostSt
 
 /** Moves a post that is locked to the removed ones. @returns its score, which its author's karma loses */
 export async function movePostToRemoved(tx: Tx, id: number, removal: NewRemoval): Promise<number> {
-  const text = removal.eraseAt === null ? "'', ''" : "title, body";
+  const text = removal.eraseAt === null ? "'', '', NULL" : "title, body, salt";
   await tx.run(
-    `INSERT INTO removed_posts (id, community_id, author_id, title, body, upvotes, downvotes, comment_count, created_at,
+    `INSERT INTO removed_posts (id, community_id, author_id, title, body, salt, upvotes, downvotes, comment_count, created_at,
        edited_at, locked, removed_by, reason, removed_at, erase_at)
      SELECT id, community_id, author_id, ${text}, upvotes, downvotes, comment_count, created_at, edited_at, locked, ?, ?, ?, ?
      FROM posts WHERE id = ?`,
@@ -76,9 +76,9 @@ export async function movePostToRemoved(tx: Tx, id: number, removal: NewRemoval)
 /** Moves a removed post that is locked back. All of its items must be put into inboxes then. The sweep puts it into its band of age. */
 export async function movePostBack(tx: Tx, id: number): Promise<void> {
   await tx.run(
-    `INSERT INTO posts (id, community_id, author_id, title, body, upvotes, downvotes, comment_count, created_at, edited_at,
-       locked, noted)
-     SELECT id, community_id, author_id, title, body, upvotes, downvotes, comment_count, created_at, edited_at, locked,
+    `INSERT INTO posts (id, community_id, author_id, title, body, salt, upvotes, downvotes, comment_count, created_at,
+       edited_at, locked, noted)
+     SELECT id, community_id, author_id, title, body, salt, upvotes, downvotes, comment_count, created_at, edited_at, locked,
        COALESCE(edited_at, 0)
      FROM removed_posts WHERE id = ?`,
     [id],
@@ -92,7 +92,7 @@ export async function putPostRemoval(
   id: number,
   { by, reason, eraseAt }: Omit<NewRemoval, "at">,
 ): Promise<void> {
-  const text = eraseAt === null ? ", title = '', body = ''" : "";
+  const text = eraseAt === null ? ", title = '', body = '', salt = NULL" : "";
   await tx.run(`UPDATE removed_posts SET removed_by = ?, reason = ?, erase_at = ?${text} WHERE id = ?`, [
     by,
     reason,
@@ -142,7 +142,9 @@ export async function eraseTextsOfAuthor(
   const text = table === "removed_posts" ? "title = '', body = ''" : "body = ''";
   const kept = rows.filter(({ erase_at }) => erase_at !== null);
   for (const { id } of kept) {
-    await tx.run(`UPDATE ${table} SET ${text}, erase_at = NULL WHERE id = ? AND erase_at IS NOT NULL`, [id]);
+    await tx.run(`UPDATE ${table} SET ${text}, salt = NULL, erase_at = NULL WHERE id = ? AND erase_at IS NOT NULL`, [
+      id,
+    ]);
   }
   return rows.at(-1)?.id;
 }
@@ -154,7 +156,8 @@ export async function erasePostTexts(tx: Tx, now: number, limit: number): Promis
     "SELECT id FROM removed_posts WHERE erase_at <= ? ORDER BY erase_at LIMIT ?",
     [now, String(limit)],
   );
-  const sql = "UPDATE removed_posts SET title = '', body = '', erase_at = NULL WHERE id = ? AND erase_at <= ?";
+  const sql =
+    "UPDATE removed_posts SET title = '', body = '', salt = NULL, erase_at = NULL WHERE id = ? AND erase_at <= ?";
   for (const { id } of due) await tx.run(sql, [id, now]);
   return due.length;
 }

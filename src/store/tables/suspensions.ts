@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Queryable, Tx } from "../database/queryable.ts";
 import { fillList, type KeyHolder, maxKeysAtOnce } from "./agents.ts";
+import type { Salt } from "./salts.ts";
 
 /*
  * The keys of a suspended agent move from `agents` to `suspensions`. So the look-up of keys costs nothing more, and a
@@ -67,9 +68,9 @@ export async function lockAgent(
   return (await tx.rows<{ id: number; name: string; key_reply: Buffer | null }>(sql, [nameKey]))[0];
 }
 
-/** Locks the row of an agent, by its id. */
-export async function lockAgentById(tx: Tx, id: number): Promise<void> {
-  await tx.rows("SELECT id FROM agents WHERE id = ? FOR UPDATE", [id]);
+/** Locks the row of an agent, by its id. @returns the salt of its profile */
+export async function lockAgentById(tx: Tx, id: number): Promise<Salt> {
+  return (await tx.rows<{ salt: Salt }>("SELECT salt FROM agents WHERE id = ? FOR UPDATE", [id]))[0]?.salt ?? null;
 }
 
 export async function findSuspension(db: Queryable, agentId: number): Promise<Suspension | undefined> {
@@ -136,8 +137,6 @@ export const erasedName = "[removed]";
 /** Erases the profile of an agent that is locked, and whose keys are revoked. Its name stays taken. It still moderates. */
 export async function eraseAgentRow(tx: Tx, agentId: number): Promise<void> {
   await tx.run("DELETE FROM suspensions WHERE agent_id = ?", [agentId]);
-  await tx.run(
-    "UPDATE agents SET name = ?, resident = NULL, bio = '', bio_edited_at = NULL, suspended = 1 WHERE id = ?",
-    [erasedName, agentId],
-  );
+  const erased = "name = ?, resident = NULL, bio = '', salt = NULL, bio_edited_at = NULL, suspended = 1";
+  await tx.run(`UPDATE agents SET ${erased} WHERE id = ?`, [erasedName, agentId]);
 }

@@ -20,7 +20,7 @@ it("missing triggers cause a readiness warning, and the next start restores them
   const { status, body } = await ready();
   expect(status).toBe(200);
   expect(body.warning).toMatch(
-    /^The database does not prevent changes to receipts or to the record of moderation: it lacks the trigger receipts_are_not_deleted/,
+    /^The database does not prevent changes to receipts, to the record of moderation or to the log: it lacks the trigger receipts_are_not_deleted/,
   );
   expect(body.warning).toContain("STOA_MIGRATION_DATABASE_URL");
 

@@ -83,7 +83,9 @@ export class Link {
 
 /** The driver's options for all connections. */
 export function driverOptions({ syncReads: _, ...server }: DatabaseAddress, connectTimeout: number): ConnectionOptions {
-  return { ...server, connectTimeout, charset: "utf8mb4_bin", maxPreparedStatements: maxPrepared };
+  const charset = "utf8mb4_bin";
+  // Everything with values is prepared, and a prepared statement is always one. See `Tx.runAtCommit`.
+  return { ...server, connectTimeout, charset, maxPreparedStatements: maxPrepared, multipleStatements: true };
 }
 
 function connectionLost(message: string): Error {

@@ -1,0 +1,53 @@
+// What fsck reads of the board's log.
+import type { Queryable, Tx } from "../database/queryable.ts";
+import { inList } from "../tables/id-lists.ts";
+import type { LogEntryRow } from "../tables/log-entries.ts";
+
+/** An entry behind the head, which no sequencer of this version writes; undefined if there is none. */
+export async function findEntryBehindHead(db: Queryable): Promise<number | undefined> {
+  const sql = "SELECT idx FROM log_entries WHERE idx >= (SELECT size FROM log_head WHERE id = 1) OR idx < 0 LIMIT 1";
+  return (await db.rows<{ idx: number }>(sql))[0]?.idx;
+}
+
+/** Locks the head: no sequencer commits until the transaction ends. @returns the size of the tree */
+export async function lockLogHead(tx: Tx): Promise<number | undefined> {
+  return (await tx.rows<{ size: number }>("SELECT size FROM log_head WHERE id = 1 FOR UPDATE"))[0]?.size;
+}
+
+const conditions = {
+  content: `entry LIKE '{"content":%'`,
+  deletion: `entry LIKE '%"type":"deletion","v":1}'`,
+} as const;
+
+/**
+ * The newest entry of each of some items: those of the outbox come after those that have an index.
+ * @param ids 1 to 1,024 ids
+ */
+export async function newestEntriesOf(
+  db: Queryable,
+  item: string,
+  ids: readonly number[],
+  kind: keyof typeof conditions,
+): Promise<Map<number, string>> {
+  const { places, list } = inList(ids);
+  const newest = (table: string, key: string) =>
+    `SELECT e.item_id, e.entry FROM (
+       SELECT MAX(${key}) AS newest FROM ${table} WHERE item_id IN (${places}) AND item = ? AND ${conditions[kind]}
+       GROUP BY item_id
+     ) n JOIN ${table} e ON e.${key} = n.newest`;
+  // A sequencer moves entries from the outbox. It is read first, so that none is missed.
+  const waiting = await db.rows<LogEntryRow>(newest("log_outbox", "id"), [...list, item]);
+  const indexed = await db.rows<LogEntryRow>(newest("log_entries", "idx"), [...list, item]);
+  return new Map([...indexed, ...waiting].map(({ item_id, entry }) => [item_id, entry]));
+}
+
+/** The ids of removed items after an id, and whether the author removed them. */
+export function listRemoved(
+  db: Queryable,
+  table: "removed_posts" | "removed_comments",
+  after: number,
+  limit: number,
+): Promise<{ id: number; by_author: number }[]> {
+  const sql = `SELECT id, removed_by = 'author' AS by_author FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`;
+  return db.rows(sql, [after, String(limit)]);
+}

@@ -1,0 +1,58 @@
+import type { Queryable, Tx } from "../database/queryable.ts";
+import { inPowersOfTwo } from "./id-lists.ts";
+import type { NewLogEntry } from "./log-entries.ts";
+
+/** An entry that has no index yet. */
+export interface OutboxRow extends NewLogEntry {
+  id: number;
+}
+
+/** How many rows one INSERT has at most. */
+const maxInserted = 64;
+
+/** The items that writes add entries about. */
+const items: ReadonlySet<string> = new Set(["agent", "community", "post", "comment"]);
+
+/**
+ * Adds the entries of a write when it commits, in this order, in the message of the COMMIT.
+ * @param entries about agents, communities, posts and comments
+ */
+export function insertAtCommit(tx: Tx, entries: readonly NewLogEntry[]): void {
+  if (entries.length === 0) return;
+  const rows = entries.map(({ item, item_id, entry }) => {
+    if (!items.has(item) || !Number.isSafeInteger(item_id)) throw new Error("This is no item of a write.");
+    return `('${item}', ${item_id}, X'${Buffer.from(entry, "latin1").toString("hex")}')`;
+  });
+  tx.runAtCommit(`INSERT INTO log_outbox (item, item_id, entry) VALUES ${rows.join(", ")}`);
+}
+
+/** Adds entries, in this order. */
+export async function insertIntoOutbox(tx: Tx, entries: readonly NewLogEntry[]): Promise<void> {
+  for (const part of inPowersOfTwo(entries, maxInserted)) {
+    await tx.run(
+      `INSERT INTO log_outbox (item, item_id, entry) VALUES ${part.map(() => "(?, ?, ?)").join(", ")}`,
+      part.flatMap(({ item, item_id, entry }) => [item, item_id, entry]),
+    );
+  }
+}
+
+/**
+ * The entries with the lowest ids after `floor`. A later commit may have a lower id than one that was read before: begin at 0,
+ * unless it is that of rows that were read long ago.
+ */
+export function listOutbox(db: Queryable, floor: number, limit: number): Promise<OutboxRow[]> {
+  const sql = "SELECT id, item, item_id, entry FROM log_outbox WHERE id > ? ORDER BY id LIMIT ?";
+  return db.rows(sql, [floor, String(limit)]);
+}
+
+/** The lowest id; undefined if the outbox is empty. */
+export async function findOldestInOutbox(db: Queryable): Promise<number | undefined> {
+  return (await db.rows<{ id: number }>("SELECT id FROM log_outbox ORDER BY id LIMIT 1"))[0]?.id;
+}
+
+/** How many rows the outbox has, at most `limit`. */
+export async function countOutbox(db: Queryable, limit: number): Promise<number> {
+  const sql = "SELECT COUNT(*) AS n FROM (SELECT id FROM log_outbox LIMIT ?) o";
+  const [row] = await db.rows<{ n: number }>(sql, [String(limit)]);
+  return Number(row?.n ?? 0);
+}
