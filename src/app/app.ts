@@ -41,8 +41,8 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
 async function compose(startup: Startup): Promise<App> {
   const { config, log, shutdown } = startup;
   const { port, metrics, url } = await openListeners(startup);
-  const parts = await openParts(startup);
   const siteUrl = config.siteUrl ?? url;
+  const parts = await openParts(startup, siteUrl);
   const server = await createStoaServer(startup, { ...parts, siteUrl, port });
   shutdown.signal.throwIfAborted();
   server.serve();

@@ -11,8 +11,8 @@ import { handOver } from "../process/ownership.ts";
 import { firstUnreadable } from "../process/unreadable.ts";
 import { keepScripts } from "../site/assets.ts";
 
-/** The folder of the heads that were served; see `HeadFolder`. */
-const headFolder = "heads";
+/** The folders of what was served; see `HeadFolder` and `LogFolder`. */
+const keptFolders = ["heads", "log"];
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
@@ -32,7 +32,7 @@ export async function leaveRoot(config: Config, log: FastifyBaseLogger): Promise
     return;
   }
   if (isPrivate) await giveDataFolder(dataDir, account, (line) => log.info(line));
-  else giveHeadFolder(dataDir, account);
+  else giveKeptFolders(dataDir, account);
   // The cache of compiled code belongs to root: root's next start would run what this account wrote there.
   keepScripts();
   flushCompileCache();
@@ -41,12 +41,12 @@ export async function leaveRoot(config: Config, log: FastifyBaseLogger): Promise
 }
 
 /**
- * With an external database: gives the folder to the account that will store the heads in it. A folder that belongs to
+ * With an external database: gives the folder to the account that will store the heads and the log in it. A folder that belongs to
  * another account, or holds other files, is left alone. If the heads cannot be stored then, writing them reports it.
  */
-function giveHeadFolder(dataDir: string, account: Account): void {
+function giveKeptFolders(dataDir: string, account: Account): void {
   const names = readdirSync(dataDir);
-  if (statSync(dataDir).uid !== 0 || names.some((name) => name !== headFolder)) return;
+  if (statSync(dataDir).uid !== 0 || names.some((name) => !keptFolders.includes(name))) return;
   handOver(account, [dataDir]);
 }
 

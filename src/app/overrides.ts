@@ -22,6 +22,8 @@ export interface Overrides {
   guardLookMs?: number;
   /** How long the reply to a seal waits for the guard's file, in milliseconds. */
   guardStoreMs?: number;
+  /** How often the service looks for a log that another replica has begun, and for its notes, in milliseconds. */
+  logLookMs?: { identity?: number; notes?: number };
   /** The pace of the indexer of search. */
   indexerPace?: IndexerPace;
   /** How often the service checks that the database accepts connections and writes, in milliseconds. */

@@ -36,20 +36,26 @@ const bufferPoolBytes = 8 * 1024;
 export async function createStoaServer(startup: Startup, parts: ServedParts): Promise<Server> {
   Buffer.poolSize = bufferPoolBytes;
   const { config, overrides, log, shutdown, warnings } = startup;
-  const { database, board, ledger, times, siteUrl } = parts;
+  const { database, board, ledger, boardLog, times, siteUrl } = parts;
   const { rateLimits, registration } = config;
   const policies = rateLimits && createPolicies(rateLimits);
   const newAgentPolicies = rateLimits ? createNewAgentPolicies(rateLimits, config.newAgentLimits) : {};
   const table = createServiceTable({
     board,
     ledger,
+    boardLog,
     inboxes: new InboxStreams(database.db, board, shutdown.signal),
     siteUrl,
     operatorToken: config.operatorToken,
     registration,
     writeLimits: policies && new WriteLimits(policies, newAgentPolicies),
   });
-  const site = new Site({ siteUrl, now: times.now, registration: registration.mode });
+  const site = new Site({
+    siteUrl,
+    now: times.now,
+    registration: registration.mode,
+    hasLog: () => boardLog.current !== undefined,
+  });
   const checkAll: CheckReady = async (signal) => {
     const newer = await checkReady(database.db, ledger, signal);
     const texts = [newer, warnings.text].filter((text) => text !== undefined);

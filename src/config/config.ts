@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { OverloadLimits } from "../process/overload.ts";
+import { readPrivateFile } from "../process/read-file.ts";
 import { type NewAgentQuotas, parseNewAgentQuotas } from "../rate-limits/new-agents.ts";
 import { defaultQuotas, limitNames, parseQuota, type Quotas } from "../rate-limits/quota.ts";
 import { defaultStreamLimits, type StreamLimits } from "../rate-limits/stream-limits.ts";
@@ -16,6 +17,7 @@ import {
   parseDate,
   parseHost,
   parseName,
+  parseOrigin,
   parsePort,
   parseProxies,
   parseSiteUrl,
@@ -51,6 +53,7 @@ export interface Config {
   registration: { mode: "open" | "token" | "closed"; token: string | undefined };
   /** The date that is day 1 of the ledger; undefined means the date of the first start. */
   ledgerEpoch: string | undefined;
+  boardLog: BoardLogConfig;
   /** How often callers may do what; undefined means without limits. */
   rateLimits: Quotas | undefined;
   /** The smaller quotas of agents in their first 24 hours. */
@@ -89,6 +92,16 @@ export interface Config {
 
 /** In the range that Prometheus leaves to exporters. */
 const defaultMetricsPort = 9464;
+
+/** The log of everything that is said. */
+export interface BoardLogConfig {
+  /** Whether a log may begin. One that has begun goes on. */
+  mayBegin: boolean;
+  /** The name of the log; undefined: that of the key, or one that follows from the address of the site. */
+  origin: string | undefined;
+  /** The content of the file that STOA_LOG_KEY_FILE names; undefined: the key is in the data folder, if there is one. */
+  keyText: string | undefined;
+}
 
 /** The whole address, its network of 24 bits (IPv4) or 48 bits (IPv6), or nothing. */
 export type LogAddresses = "full" | "truncated" | "none";
@@ -153,6 +166,11 @@ export function readConfig(environment: Environment): Config {
     operatorToken,
     registration: readRegistration(settings, operatorToken),
     ledgerEpoch: read("STOA_LEDGER_EPOCH", parseDate),
+    boardLog: {
+      mayBegin: read("STOA_LOG", oneOf("on", "off")) !== "off",
+      origin: read("STOA_LOG_ORIGIN", parseOrigin),
+      keyText: read("STOA_LOG_KEY_FILE", readPrivateFile),
+    },
     rateLimits: read("STOA_RATE_LIMITS", oneOf("on", "off")) === "off" ? undefined : quotas,
     newAgentLimits: read("STOA_NEW_AGENT_LIMITS", parseNewAgentQuotas) ?? {},
     streams: readStreamLimits(read),
@@ -186,12 +204,23 @@ export function readConfig(environment: Environment): Config {
 
 /** The settings for the log: without passwords and keys. */
 export function describeConfig(config: Config): Record<string, unknown> {
-  const { tls, database, migrationDatabase, operatorToken, registration, warnings, metrics, tracesUrl, ...plain } =
-    config;
+  const {
+    tls,
+    database,
+    migrationDatabase,
+    operatorToken,
+    registration,
+    warnings,
+    metrics,
+    tracesUrl,
+    boardLog,
+    ...plain
+  } = config;
   return {
     ...plain,
     ...(tracesUrl === undefined ? {} : { tracesUrl: describeUrl(tracesUrl) }),
     metrics: { host: metrics.host, port: metrics.port?.number ?? "none", token: metrics.token !== undefined },
+    boardLog: { ...boardLog, keyText: boardLog.keyText !== undefined },
     operator: operatorToken !== undefined,
     registration: registration.mode,
     tls: tls !== undefined,

@@ -1,4 +1,4 @@
-import { readRegularFile } from "./files.ts";
+import { readRegularFile } from "../process/read-file.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 /** Gives a setting as `parse` reads it; undefined where it is absent. @throws ConfigError */

@@ -1,18 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
-
-/**
- * The text of a file that a setting names. Only regular files are read: reading a pipe could wait for ever, and a signal
- * would not end the start.
- * @throws Error whose message follows the name of the setting
- */
-export function readRegularFile(path: string): string {
-  try {
-    if (statSync(path).isFile()) return readFileSync(path, "utf8");
-  } catch (error) {
-    throw new Error(`names a file that cannot be read (${(error as NodeJS.ErrnoException).code})`);
-  }
-  throw new Error("names something that is not a regular file");
-}
+import { readRegularFile } from "../process/read-file.ts";
 
 /** The text of a PEM file. @throws Error whose message follows the name of the setting */
 export function readPem(path: string): string {

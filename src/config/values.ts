@@ -99,6 +99,16 @@ export function parseToken(text: string): string {
   return text;
 }
 
+/** Reads the name of a log. In the first entry it stands four times, which must fit in 1,024 bytes of ASCII. */
+export function parseOrigin(text: string): string {
+  if (!/^[\x21-\x2a\x2c-\x7e]{1,128}$/.test(text)) {
+    throw new Error(
+      `must be 1 to 128 visible ASCII characters without +, such as stoa.example/log, not ${JSON.stringify(text)}`,
+    );
+  }
+  return text;
+}
+
 export function parseDate(text: string): string {
   const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
   if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== text) {

@@ -1,6 +1,7 @@
 import { describeFinding, type Outcome, recountBoard } from "../board/recount/recount.ts";
 import { checkLedger } from "../ledger/fsck/ledger-check.ts";
 import { checkModerations } from "../ledger/fsck/moderation-check.ts";
+import { checkLog } from "../log/fsck/log-check.ts";
 import type { Database } from "../store/database/database.ts";
 import { checkOneRowTables } from "../store/recount/one-row-tables.ts";
 import { newestPostTime } from "../store/recount/posts.ts";
@@ -20,12 +21,14 @@ const help = `Usage: npm run stoa -- fsck [--repair] [--json]
 Checks that the whole database is consistent: every counter against the rows that it counts, rows whose parent is
 missing, the items of inboxes and the rows of search against the texts, every stored response, every receipt, the head,
 the calendar, the index tables of the ledger and its alarm against the receipts, the record of moderation against the
-daily receipts, the schema and its triggers. A check that is impossible because the schema lacks something is a finding.
+daily receipts, the board's log and every text against its commitment there, the schema and its triggers. A check that is
+impossible because the schema lacks something is a finding.
 Services may run meanwhile.
 
 Options:
   --repair  correct what follows from other rows: counters, computed columns, items of inboxes, rows of search, the
-            index tables of the ledger, the calendar, the alarm, triggers. Votes, comments, posts and receipts are never changed
+            index tables of the ledger, the calendar, the alarm, triggers, tiles of the log, texts that are not in the log.
+            Votes, comments, posts and receipts are never changed
   --json    print one JSON object for each finding: subject, key, problem, stored, counted, repaired; then one with
             ok, findings, repaired, duration_ms
   -h, --help    print this
@@ -106,6 +109,7 @@ async function* checkAll(
   yield* checkOneRowTables(reader);
   yield* checkLedger(reader, signal, repair ? db : undefined);
   yield* checkModerations(reader);
+  yield* checkLog(reader, signal, now, repair ? db : undefined);
 }
 
 function humanLine({ finding, repaired }: Outcome, repair: boolean): string {

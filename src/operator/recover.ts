@@ -6,11 +6,14 @@ import { newestMissing } from "../ledger/head-guard/missing-heads.ts";
 import { type Inspection, LedgerRecovery } from "../ledger/head-guard/recovery.ts";
 import { SealChecks } from "../ledger/sealing/seal-checks.ts";
 import type { Head } from "../receipt/recovery.ts";
+import { beginLogAnew } from "./begin-log-anew.ts";
 import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
 import { checkMigrated, withDatabase } from "./database.ts";
+import { runLogRecovery } from "./recover-log.ts";
 import { parseOptions } from "./run.ts";
 
 const help = `Usage: stoa recover [--abandon SEQ:HASH --note TEXT]
+       stoa recover --log [--from DIR|URL] [--as-is] [--begin-anew ORIGIN]
 
 Compares the ledger in the database with the newest receipt that this replica has served. The replica remembers that
 receipt in its data folder. A database that was restored from a backup may have lost receipts that were served; the
@@ -22,6 +25,16 @@ Without options the command reports what it finds, and changes nothing. The exit
                       a receipt of type recovery, which names the lost receipt for good; the ledger continues after it
   --note TEXT         what happened, for everybody who verifies the ledger: up to 1,000 characters
 
+With --log it compares the log in the database with the newest checkpoint in the log folder of this replica. Entries that are
+lost are put back, and one more says so; the log then goes on. The service of this data folder must not run.
+
+  --from DIR|URL      look also at the log folder of another replica, or at a mirror of the log (stoa mirror)
+  --as-is             go on although this log folder is older than the database, damaged or lost: your word that no newer
+                      checkpoint was published
+  --begin-anew ORIGIN end this log, whose entries or key are lost or whose key was stolen, and begin another one with this
+                      name. Everything that stands is added to it. First make its key (stoa keygen), put it in the place of
+                      the old one, and stop all replicas. This cannot be undone
+
 ${commonHelp}`;
 
 /** How long one statement may take, in milliseconds. */
@@ -32,7 +45,23 @@ export const recover: OperatorCommand = {
   summary: "check whether the ledger has lost receipts; continue without them",
   help,
   async run(args, context) {
-    const { abandon, note } = parseOptions(args, { abandon: { type: "string" }, note: { type: "string" } });
+    const options = parseOptions(args, {
+      abandon: { type: "string" },
+      note: { type: "string" },
+      log: { type: "boolean" },
+      from: { type: "string" },
+      "as-is": { type: "boolean" },
+      "begin-anew": { type: "string" },
+    });
+    const { abandon, note, log = false, from, "as-is": asIs = false, "begin-anew": anew } = options;
+    if (log && (abandon ?? note) !== undefined) throw new UsageError("--log goes without --abandon and --note");
+    if (!log && (from !== undefined || asIs || anew !== undefined)) {
+      throw new UsageError("--from, --as-is and --begin-anew need --log");
+    }
+    if (anew !== undefined && (from !== undefined || asIs))
+      throw new UsageError("--begin-anew goes without other options");
+    if (anew !== undefined) return beginLogAnew(context, anew);
+    if (log) return runLogRecovery(context, { from, asIs });
     if ((abandon === undefined) !== (note === undefined)) throw new UsageError("--abandon and --note go together");
     const abandoned = abandon === undefined ? undefined : parseHead(abandon);
     const writes = abandoned !== undefined;

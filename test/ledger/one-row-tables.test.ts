@@ -3,6 +3,8 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { oneRowTables } from "../../src/store/tables/one-row.ts";
 import { operate } from "../operator/support.ts";
+import { createDatabaseWithSchema } from "../support/database.ts";
+import { beginTestLog } from "../support/log.ts";
 import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
 import { asOperator, refusal } from "./support.ts";
 
@@ -15,7 +17,9 @@ const fsck = async () => (await operate(service.db.config, ["fsck"])).out;
 
 beforeAll(async () => {
   const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
-  service = await startModerated({ config: { metrics } });
+  const db = await createDatabaseWithSchema();
+  await beginTestLog(db);
+  service = await startModerated({ db, config: { metrics } });
   author = await service.register();
   await seal();
   await removePost();

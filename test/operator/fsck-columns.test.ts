@@ -11,9 +11,13 @@ import { LedgerRecovery } from "../../src/ledger/head-guard/recovery.ts";
 import { defaultQuotas } from "../../src/rate-limits/quota.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { storedWords } from "../../src/store/recount/rules.ts";
+import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
 import { asOperator, TestClock, unlockReceipts } from "../ledger/support.ts";
+import { createDatabaseWithSchema } from "../support/database.ts";
+import { beginTestLog } from "../support/log.ts";
 import { type Moderated, spam, startModerated } from "../support/moderation.ts";
 import { randomNumbers } from "../support/posts.ts";
+import { waitUntil } from "../support/wait.ts";
 import { operate } from "./support.ts";
 
 interface Column {
@@ -35,7 +39,14 @@ let service: Moderated;
 
 beforeAll(async () => {
   const clock = new TestClock(new Date(Date.now() - 2 * 86_400_000).toISOString());
-  service = await startModerated({ config: { rateLimits: defaultQuotas }, overrides: { now: clock.now } });
+  const db = await createDatabaseWithSchema();
+  const keyText = formatSignerKey(await beginTestLog(db));
+  const boardLog = { mayBegin: true, origin: undefined, keyText };
+  service = await startModerated({
+    db,
+    config: { rateLimits: defaultQuotas, boardLog },
+    overrides: { now: clock.now },
+  });
   await populate(service, clock);
   // They refuse to have rows changed.
   await unlockReceipts(service.db);
@@ -43,6 +54,8 @@ beforeAll(async () => {
     "posts_take_no_comments_when_locked",
     "moderations_are_not_updated",
     "moderations_are_not_deleted",
+    "log_entries_are_not_updated",
+    "log_entries_are_not_deleted",
   ])
     await service.db.rows(`DROP TRIGGER ${name}`);
 }, 60_000);
@@ -132,6 +145,14 @@ async function populate({ rest, db, post, comment, operator, register, found, co
   rmSync(dataDir, { recursive: true });
   // Only versions of Stoa from before say what a reply shows.
   await db.rows("UPDATE idempotency_replies SET item = 'post', item_id = 1 WHERE sealed = 0 LIMIT 1");
+  await waitUntil("the whole log", async () => {
+    const rows = await db.rows(
+      `SELECT 1 FROM log_identity i JOIN log_head h JOIN ledger_head l JOIN moderation_head m
+       WHERE i.imported = '' AND h.signed = h.size AND h.receipts = l.seq AND h.acts = m.newest
+         AND NOT EXISTS (SELECT 1 FROM log_outbox)`,
+    );
+    return rows.length === 1;
+  });
   // Search is checked for what is an hour older than this round.
   await service.app.close();
   await db.rows("REPLACE INTO search_rounds VALUES (1, ?)", [clock.ms + 86_400_000]);

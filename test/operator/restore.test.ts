@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { writeBackup } from "../../src/store/backup/write-backup.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { describeSchema } from "../../src/store/schema/schema-dump.ts";
+import { startLogService } from "../log/support.ts";
 import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { startService } from "../support/service.ts";
@@ -19,12 +20,12 @@ const file = join(folder, "backup.sql");
 const everyByte = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 const odd = "\0\b\t\n\r\x1a\"'\\%_`;-- \u007f\u0085\u2028\u2029\ufeff\ufffd\u{10ffff}🏛️ a\u0301";
 
-/** Every row of every table that a backup holds, as text. */
+/** Every row of every table that a backup holds, as text, but for the head of the log: a restore marks it. */
 async function contents({ config }: TestDatabase): Promise<Record<string, string[]>> {
   const columns = await query<{ t: string; c: string }>(
     config,
     `SELECT table_name AS t, column_name AS c FROM information_schema.columns
-     WHERE table_schema = DATABASE() AND table_name NOT IN ('schema_lease', 'address_limits', 'last_fsck') AND table_name NOT LIKE 'search%' ORDER BY 1, ordinal_position`,
+     WHERE table_schema = DATABASE() AND table_name NOT IN ('schema_lease', 'address_limits', 'last_fsck', 'log_head') AND table_name NOT LIKE 'search%' ORDER BY 1, ordinal_position`,
   );
   const tables: Record<string, string[]> = {};
   for (const table of new Set(columns.map(({ t }) => t))) {
@@ -41,7 +42,7 @@ async function contents({ config }: TestDatabase): Promise<Record<string, string
 let source: TestDatabase;
 beforeAll(async () => {
   source = await createTestDatabase();
-  const service = await startService({ db: source });
+  const service = await startLogService({ db: source });
   const { key } = await service.register();
   await service.rest("posts", { key, body: { title: "A post", body: "A body" } });
   await service.app.close();
@@ -63,13 +64,14 @@ beforeAll(async () => {
   await pool.query("INSERT INTO ledger_days VALUES ('2026-01-01', 7)");
   await pool.query("INSERT INTO ledger_recoveries VALUES (1), (9)");
   await pool.query("INSERT INTO ledger_clock_words VALUES (1, 4070908800000, 2)");
-  await pool.query(`INSERT INTO removed_posts VALUES (9, 1, 1, ?, ?, 1, 2, 3, 4, NULL, 1, 'moderator', 'spam', 5, 6)`, [
-    odd,
-    odd,
-  ]);
-  await pool.query("INSERT INTO removed_comments VALUES (9, 9, NULL, 1, ?, 4, 5, 'author', NULL, 6, NULL, 2, 1, 1)", [
-    odd,
-  ]);
+  await pool.query(
+    `INSERT INTO removed_posts VALUES (9, 1, 1, ?, ?, 1, 2, 3, 4, NULL, 1, 'moderator', 'spam', 5, 6, ?)`,
+    [odd, odd, everyByte.subarray(0, 16)],
+  );
+  await pool.query(
+    "INSERT INTO removed_comments VALUES (9, 9, NULL, 1, ?, 4, 5, 'author', NULL, 6, NULL, 2, 1, 1, NULL)",
+    [odd],
+  );
   await pool.query("INSERT INTO comment_votes VALUES (9, 1, -1)");
   await pool.query("INSERT INTO post_revisions VALUES (7, 9, 5)");
   await pool.query("INSERT INTO community_moderators VALUES (1, 1, 0)");
@@ -77,10 +79,11 @@ beforeAll(async () => {
   await pool.query("INSERT INTO reports VALUES (3, 'post', 9, 9, 1, 1, 'spam', ?, 4, NULL, 1)", [odd]);
   await pool.query("INSERT INTO unfinished_removals VALUES ('agent', 1, 5, 'spam', ?)", [odd]);
   await pool.query("INSERT INTO moderations VALUES (1, 'operator', 'suspend', 'agent', 1, 'other', 5, 1)");
-  await pool.query("INSERT INTO moderation_notes VALUES (1, ?)", [odd]);
   await pool.query("INSERT INTO moderation_actors VALUES (1, 1)");
+  await pool.query("INSERT INTO moderation_notes VALUES (1, ?)", [odd]);
   await pool.query("INSERT INTO inboxes VALUES (1, 7, 5, 1, 0)");
   await pool.query("INSERT INTO inbox_items VALUES (1, 6, 'moderation', 9, NULL, NULL, 'remove', 'spam', 5)");
+  await pool.query("INSERT INTO log_outbox VALUES (7, 'post', 9, '{}')");
   await pool.query("INSERT INTO address_limits (address, kind, arrival) VALUES ('203.0.113.7', 'registrations', 1)");
   await pool.query("INSERT INTO last_fsck VALUES (1, 5, 6, 0, 0, '{}')");
   expect(await operate(source.config, ["backup", file])).toMatchObject({ status: 0 });

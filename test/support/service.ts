@@ -115,6 +115,7 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     operatorToken: undefined,
     registration: { mode: "open", token: undefined },
     ledgerEpoch: undefined,
+    boardLog: { mayBegin: true, origin: undefined, keyText: undefined },
     rateLimits: undefined,
     newAgentLimits: {},
     streams: defaultStreamLimits,

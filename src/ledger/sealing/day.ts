@@ -5,6 +5,7 @@ import { insertSealedDay } from "../../store/tables/seals.ts";
 import { dateOf, dayMs, startOf } from "../calendar.ts";
 import { type Verified, verifyFrom } from "../verification/verification.ts";
 import { append, clerk, type Sealing, verificationPath } from "./append.ts";
+import { publishedLog } from "./log-note.ts";
 import { type HashedActs, sealModerations } from "./moderations.ts";
 
 /** A day that is sealed more than this after its end, in milliseconds, is noted as sealed late. */
@@ -50,10 +51,12 @@ export async function sealDay(
   const note = isLate
     ? "Sealed late: the service was not running, or could not seal, when this day ended."
     : "Sealed by the service's clock at the end of the day.";
+  const log = await publishedLog(tx);
+  const moderations = await sealModerations(tx, acts);
   const receipt = await append(sealing, head, {
     book: null,
     actor: clerk,
-    evidence: { moderations: await sealModerations(tx, acts), note, source: verificationPath },
+    evidence: { ...(log && { log }), moderations, note, source: verificationPath },
     body: ({ count, head }) => ({
       type: "daily",
       count,

@@ -1,0 +1,66 @@
+import type { Database } from "../store/database/database.ts";
+import { beginLog } from "../store/tables/log-beginning.ts";
+import { type LogIdentity, readLogIdentity } from "../store/tables/log-identity.ts";
+import { toUtf8 } from "../tlog/encoding.ts";
+import type { LogEntry } from "../tlog/entries/entry.ts";
+import { formatEntry } from "../tlog/entries/entry-text.ts";
+import { formatVkey } from "../tlog/notes/key.ts";
+import type { SignerKey } from "../tlog/notes/signer-key.ts";
+import { treeHasher } from "./crypto.ts";
+
+/** How long after its beginning writes add entries, in milliseconds: by then every replica has seen that there is a log. */
+const beginDelayMs = 60_000;
+
+export interface BeginOptions {
+  db: Database;
+  /** The time in milliseconds since 1970 (UTC). */
+  now: () => number;
+  /** Whether other replicas may serve, which do not know of the log yet. */
+  hasReplicas: boolean;
+  signal: AbortSignal;
+}
+
+/**
+ * Begins the log of a key. Replicas may try at the same time.
+ * @returns the log that there is now, which may be that of another key
+ */
+export async function begin(key: SignerKey, options: BeginOptions): Promise<LogIdentity> {
+  const { db, signal } = options;
+  const { identity, entry, leaf } = firstEntry(key, options);
+  await db.transaction(signal, (tx) => beginLog(tx, identity, entry, leaf));
+  return (await readLogIdentity(db.reader(signal))) as LogIdentity;
+}
+
+/**
+ * What a new log begins with.
+ * @param previous the log that it replaces
+ */
+export function firstEntry(
+  key: SignerKey,
+  { now, hasReplicas }: Pick<BeginOptions, "now" | "hasReplicas">,
+  previous?: LogEntry["previous"],
+): { identity: Omit<LogIdentity, "imported">; entry: string; leaf: Buffer } {
+  const beginsAt = now() + (hasReplicas ? beginDelayMs : 0);
+  const vkey = formatVkey(key);
+  const ts = new Date(beginsAt).toISOString();
+  const entry = formatEntry({ type: "log", ts, origin: key.name, vkey, ...(previous && { previous }) });
+  return { identity: { origin: key.name, vkey, beginsAt }, entry, leaf: Buffer.from(treeHasher.leaf(toUtf8(entry))) };
+}
+
+/**
+ * Checks what an operator has set against the log that there is.
+ * @param origin the origin that is set, if one is
+ * @param key the key that this replica has, if it has one
+ * @throws Error with one line
+ */
+export function checkIdentity(log: LogIdentity, origin: string | undefined, key: SignerKey | undefined): void {
+  if (origin !== undefined && origin !== log.origin) {
+    throw new Error(`STOA_LOG_ORIGIN is ${origin}, but this log began as ${log.origin}, which cannot change.`);
+  }
+  if (key !== undefined && formatVkey(key) !== log.vkey) {
+    throw new Error(
+      `The key file of the log is of ${formatVkey(key)}, and this log began with ${log.vkey}. The key of a log cannot change:` +
+        " restore its key file, or leave this replica without one.",
+    );
+  }
+}

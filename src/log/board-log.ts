@@ -1,0 +1,219 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Database } from "../store/database/database.ts";
+import { type LogIdentity, readLogIdentity } from "../store/tables/log-identity.ts";
+import { Ticker } from "../timing/ticker.ts";
+import { formatVkey, type NoteKey, parseVkey } from "../tlog/notes/key.ts";
+import type { SignerKey } from "../tlog/notes/signer-key.ts";
+import { begin, checkIdentity } from "./beginning.ts";
+import { sha256, signerOf } from "./crypto.ts";
+import { Import } from "./import.ts";
+import { OutboxAge } from "./outbox-age.ts";
+import { Publisher, type PublisherLog } from "./publisher/publisher.ts";
+import { ItemProofs } from "./reading/item-proofs.ts";
+import { PublishedTiles } from "./reading/published-tiles.ts";
+import { Sequencer } from "./sequencer/sequencer.ts";
+
+export interface BoardLogOptions {
+  db: Database;
+  /** The log folder of this replica. */
+  path: string;
+  /** The time in milliseconds since 1970 (UTC). */
+  now: () => number;
+  log: PublisherLog;
+  /** The origin that is set, if one is. */
+  origin: string | undefined;
+  /** The key that this replica has. */
+  key: SignerKey | undefined;
+  /** Makes the key of a new log, where the first start does that. */
+  makeKey?: (() => Promise<SignerKey>) | undefined;
+  /** Whether a log may begin. */
+  mayBegin: boolean;
+  /** Whether other replicas may use the database. */
+  hasReplicas: boolean;
+  /** Called when there is a log: at the start, or when another replica has begun it. From then on writes add entries. */
+  onIdentity(identity: LogIdentity): void;
+  /** How often it looks for a log that another replica has begun, and for notes, in milliseconds. */
+  lookMs?: { identity?: number | undefined; notes?: number | undefined } | undefined;
+}
+
+/** A log that there is. */
+export interface OpenLog {
+  readonly identity: LogIdentity;
+  readonly key: NoteKey;
+  readonly publisher: Publisher;
+  /** The published tree, as tiles. */
+  readonly tiles: PublishedTiles;
+  readonly proofs: ItemProofs;
+  /** Whether this replica signs, and so adds to the log. */
+  readonly signs: boolean;
+}
+
+const defaultIdentityLookMs = 10_000;
+const outboxLookMs = 1_000;
+/** How often the sequencer looks for entries, in milliseconds. */
+const sequenceMs = 200;
+/** How long writes that began before the log, or by a slow clock, may take until the import begins, in milliseconds. */
+const settleMs = 30_000;
+/** How long a stop may take for the entries of the last requests, in milliseconds. */
+const restMs = 1_000;
+/** From when on the operator is warned that entries wait, in seconds. */
+const maxOutboxAge = 60;
+/** How many contradictions the warning names. */
+const maxContradictions = 5;
+
+/** The log of this board, or the wait for one. */
+export class BoardLog {
+  #options: BoardLogOptions;
+  readonly #age = new OutboxAge();
+  /** The items whose text contradicts their newest commitment, as proofs have found: `post 12`. */
+  readonly #contradictions = new Set<string>();
+  readonly #tickers: Ticker[] = [];
+  readonly #stopping = new AbortController();
+  #open: OpenLog | undefined;
+  #sequencer: Sequencer | undefined;
+  /** Why no log begins although one may; undefined otherwise. */
+  #whyNone: string | undefined;
+
+  /**
+   * Opens the log of the database. Where there is none, this begins it, if this replica has a key and may.
+   * @throws Error with one line if key or origin are not those of the log
+   */
+  static async open(options: BoardLogOptions, signal: AbortSignal): Promise<BoardLog> {
+    const { db, origin, key } = options;
+    const log = new BoardLog(options);
+    const identity = (await readLogIdentity(db.reader(signal))) ?? (await log.#begin(signal));
+    if (identity !== undefined) {
+      // A key that was just made is that of the log.
+      checkIdentity(identity, origin, key);
+      await log.#start(identity, signal);
+    }
+    log.#watch();
+    return log;
+  }
+
+  private constructor(options: BoardLogOptions) {
+    this.#options = options;
+  }
+
+  /** The log; undefined while there is none. */
+  get current(): OpenLog | undefined {
+    return this.#open;
+  }
+
+  get outboxAge(): number {
+    return this.#age.seconds;
+  }
+
+  /** What an operator should know; undefined if all is well. */
+  get warning(): string | undefined {
+    const waits =
+      this.outboxAge > maxOutboxAge &&
+      `Entries have waited for over a minute to be added to the log. A replica with the log's key adds them.`;
+    const contradictions =
+      this.#contradictions.size > 0 &&
+      `Texts contradict what the log has committed to (${[...this.#contradictions].join(", ")}): restore or remove them.`;
+    const texts = [this.#whyNone, this.#open?.publisher.warning, waits, contradictions].filter(Boolean);
+    return texts.length === 0 ? undefined : texts.join(" ");
+  }
+
+  /** Notes whether the text of an item agrees with its newest commitment. @param item as in `post 12` */
+  #noteCheck(item: string, agrees: boolean): void {
+    if (agrees) this.#contradictions.delete(item);
+    else if (this.#contradictions.size < maxContradictions) this.#contradictions.add(item);
+  }
+
+  /** Stops it. What the last requests have added is sequenced before, if that takes no longer than a moment. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#tickers.map((ticker) => ticker.stop()));
+    await this.#sequenceRest();
+    await this.#open?.publisher.stop();
+    this.#stopping.abort(new Error("the service is stopping"));
+  }
+
+  async #sequenceRest(): Promise<void> {
+    if (!this.#sequencer?.goesOn) return;
+    await this.#sequencer.run(AbortSignal.timeout(restMs)).catch((err) => {
+      this.#options.log.warn({ err }, "entries wait for the next start or another replica");
+    });
+  }
+
+  async #begin(signal: AbortSignal): Promise<LogIdentity | undefined> {
+    const { db, now, key, makeKey, mayBegin, hasReplicas, path } = this.#options;
+    if (!mayBegin || (key === undefined && makeKey === undefined)) return undefined;
+    // A log that began again with the same key would contradict the one that was published.
+    if (await hasCheckpoint(path)) {
+      this.#whyNone = `The log folder ${path} is of a log, and the database has none, as after a restore of a backup from before.`;
+      return undefined;
+    }
+    // While nothing may be written, the board serves on without a log.
+    if (db.refusal !== undefined) return undefined;
+    const given = key ?? (await makeKey?.());
+    if (given === undefined) return undefined;
+    this.#options = { ...this.#options, key: given };
+    return begin(given, { db, now, hasReplicas, signal });
+  }
+
+  async #start(identity: LogIdentity, signal: AbortSignal): Promise<void> {
+    const { db, path, log, key: own, lookMs, onIdentity } = this.#options;
+    onIdentity(identity);
+    const key = await parseVkey(identity.vkey, sha256);
+    const signs = own !== undefined && formatVkey(own) === identity.vkey;
+    if (own !== undefined && !signs) log.error({}, "the log that has begun has another key than this replica");
+    const signer = signs ? signerOf(own) : undefined;
+    const publisher = new Publisher({ db, path, key, signer, log, lookMs: lookMs?.notes });
+    try {
+      await publisher.begin(signal);
+      // A new log is published before the start is over.
+      if (signs && publisher.tree === undefined) await publisher.publish(signal);
+    } catch (error) {
+      // It is tried again, and must find the folder unlocked.
+      await publisher.stop();
+      throw error;
+    }
+    const { published } = publisher;
+    const tiles = new PublishedTiles(db, published, this.#stopping.signal);
+    const noteCheck = (item: string, agrees: boolean) => this.#noteCheck(item, agrees);
+    const proofs = new ItemProofs({ db, published, tiles, noteCheck });
+    this.#open = { identity, key, publisher, tiles, proofs, signs };
+    if (signs) this.#sequence(publisher, identity);
+  }
+
+  #sequence(publishing: Publisher, { beginsAt }: LogIdentity): void {
+    const { db, log, now, hasReplicas } = this.#options;
+    const sequencer = new Sequencer({ db, publishing, beginsAt });
+    const settledAt = beginsAt + (hasReplicas ? settleMs : 0);
+    const rows = new Import({ db, now, settledAt });
+    const run = async (signal: AbortSignal) => {
+      await sequencer.run(signal);
+      await rows.run(signal, sequencer.goesOn);
+    };
+    const onFailure = (err: unknown) => log.warn({ err }, "the log could not be continued");
+    this.#tickers.push(new Ticker(sequenceMs, run, onFailure));
+    this.#sequencer = sequencer;
+  }
+
+  #watch(): void {
+    const { db, log, lookMs } = this.#options;
+    const look = async (signal: AbortSignal) => {
+      if (this.#open !== undefined) return;
+      const identity = (await readLogIdentity(db.priority.reader(signal))) ?? (await this.#begin(signal));
+      if (identity !== undefined) await this.#start(identity, signal);
+    };
+    const lookAtOutbox = async (signal: AbortSignal) => {
+      if (this.#open !== undefined) await this.#age.look(db.priority.reader(signal));
+    };
+    const onFailure = (err: unknown) => log.warn({ err }, "the log could not be read");
+    this.#tickers.push(new Ticker(lookMs?.identity ?? defaultIdentityLookMs, look, onFailure));
+    this.#tickers.push(new Ticker(outboxLookMs, lookAtOutbox, onFailure));
+  }
+}
+
+/** Whether a log folder has a checkpoint. */
+async function hasCheckpoint(path: string): Promise<boolean> {
+  const found = await stat(join(path, "checkpoint")).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
+    throw error;
+  });
+  return found !== undefined && found.size > 0;
+}

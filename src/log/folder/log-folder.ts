@@ -1,0 +1,224 @@
+import { readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { takeLock } from "../../process/folder-lock.ts";
+import { KeptFolder } from "../../process/kept-folder.ts";
+import { makeFolder } from "../../process/make-folder.ts";
+import { equalBytes, toHex } from "../../tlog/encoding.ts";
+import { TlogError } from "../../tlog/error.ts";
+import { openCheckpoint } from "../../tlog/notes/checkpoint.ts";
+import type { NoteKey } from "../../tlog/notes/key.ts";
+import { CompactRange } from "../../tlog/tree/compact-range.ts";
+import { treeHasher, verifyEd25519 } from "../crypto.ts";
+import { Extension, FolderDamage, Segments, type SignedTree, segmentEntries, segmentOf } from "./segments.ts";
+
+/** What the folder has up to its checkpoint. */
+interface Stored {
+  tree: SignedTree | undefined;
+  range: CompactRange;
+  /** How many bytes the entries have in the newest file. */
+  bytes: number;
+}
+
+const checkpointName = "checkpoint";
+
+/**
+ * The folder in which a replica keeps the newest note that it has published, and the entries of its tree, outside the
+ * database: a database that was restored from a backup contradicts it. One process uses it at a time.
+ */
+export class LogFolder {
+  readonly path: string;
+  readonly #folder: KeptFolder;
+  readonly #segments: Segments;
+  readonly #unlock: () => void;
+  #stored: Stored | undefined;
+
+  /**
+   * Locks the folder, checks what it has against its checkpoint, and drops entries beyond that.
+   * @param key the key of the log
+   * @throws DataFolderInUse; FolderDamage; Error of the file system
+   */
+  static async open(path: string, key: NoteKey): Promise<LogFolder> {
+    const folder = new KeptFolder(path);
+    await folder.make();
+    const unlock = await takeLock(path);
+    try {
+      await folder.sweep();
+      const segments = new Segments(join(path, "entries"));
+      await segments.sweep();
+      return new LogFolder(folder, segments, unlock, await load(folder, segments, key));
+    } catch (error) {
+      unlock();
+      throw error;
+    }
+  }
+
+  private constructor(folder: KeptFolder, segments: Segments, unlock: () => void, stored: Stored | undefined) {
+    this.path = folder.path;
+    this.#folder = folder;
+    this.#segments = segments;
+    this.#unlock = unlock;
+    this.#stored = stored;
+  }
+
+  /** The newest tree whose checkpoint and entries are here; undefined before the first. */
+  get tree(): SignedTree | undefined {
+    return this.#stored?.tree;
+  }
+
+  /** How many entries precede the first one that may be appended; undefined before `begin`. */
+  get size(): number | undefined {
+    return this.#stored?.range.size;
+  }
+
+  /**
+   * Begins a folder that has no checkpoint.
+   * @param range of the entries that it will not have, of a size that is a multiple of `segmentEntries`
+   */
+  async begin(range: CompactRange): Promise<void> {
+    await this.#segments.make();
+    await this.#segments.dropAfter(undefined, 0);
+    // Without any checkpoint, entries are a sign that it was lost.
+    await this.#folder.write(checkpointName, new Uint8Array());
+    this.#stored = { tree: undefined, range, bytes: 0 };
+  }
+
+  /** Begins to append entries after the checkpoint. An earlier extension that was not adopted is given up. */
+  extend(): Extension {
+    if (this.#stored === undefined) throw new Error("the log folder was not begun");
+    return new Extension(this.#segments, this.#stored.range, this.#stored.bytes);
+  }
+
+  /**
+   * Stores the checkpoint of entries that were appended and are on the disk.
+   * @param tree the tree of all entries of the extension
+   */
+  async adopt(extension: Extension, tree: SignedTree): Promise<void> {
+    await this.#folder.write(checkpointName, tree.note);
+    this.#stored = { tree, range: extension.range, bytes: extension.bytes };
+  }
+
+  /**
+   * Reads entries, in steps.
+   * @throws FolderDamage if the folder does not have them; Error of the file system
+   */
+  async *entries(from: number, to: number): AsyncGenerator<Uint8Array[]> {
+    for (let at = from; at < to; ) {
+      const first = at - (at % segmentEntries);
+      const end = Math.min(to, first + segmentEntries);
+      let index = first;
+      for await (const entries of readSegment(this.#segments, segmentOf(at), end - first)) {
+        yield entries.slice(Math.max(at - index, 0));
+        index += entries.length;
+      }
+      at = end;
+    }
+  }
+
+  /** The range of the first `size` entries. @throws FolderDamage if the folder cannot give it; Error of the file system */
+  async rangeOf(size: number): Promise<CompactRange> {
+    if (size === 0) return emptyRange();
+    const segment = segmentOf(size - 1);
+    const range = await this.#segments.readRange(segment).catch((error) => {
+      throw asDamage(error, `${this.#segments.pathOf(segment)}.range`);
+    });
+    for await (const entries of readSegment(this.#segments, segment, size - range.size)) range.appendAll(entries);
+    return range;
+  }
+
+  /** Moves checkpoint and entries of a log that has ended aside. The caller must hold the lock of the folder. */
+  static async archive(path: string, name: string): Promise<void> {
+    await makeFolder(join(path, name), 0o700);
+    for (const each of [checkpointName, "entries"]) {
+      await rename(join(path, each), join(path, name, each)).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== "ENOENT") throw error;
+      });
+    }
+  }
+
+  /** Removes checkpoint and entries of a folder that was damaged. The caller must hold its lock. */
+  static async discard(path: string): Promise<void> {
+    await rm(join(path, checkpointName), { force: true });
+    await rm(join(path, "entries"), { recursive: true, force: true });
+  }
+
+  close(): void {
+    this.#unlock();
+  }
+}
+
+/** Reads a whole file of entries. @throws FolderDamage if it has fewer */
+async function* readSegment(segments: Segments, segment: string, count: number): AsyncGenerator<Uint8Array[]> {
+  let read = 0;
+  try {
+    for await (const entries of segments.read(segment, count)) {
+      read += entries.length;
+      yield entries;
+    }
+  } catch (error) {
+    throw asDamage(error, segments.pathOf(segment));
+  }
+  if (read < count) throw new FolderDamage(`${segments.pathOf(segment)} was cut off`);
+}
+
+/** @returns undefined for a folder that was not begun. @throws FolderDamage; Error of the file system */
+async function load(folder: KeptFolder, segments: Segments, key: NoteKey): Promise<Stored | undefined> {
+  const path = join(folder.path, checkpointName);
+  const note = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  if (note === undefined) {
+    if (await segments.hasEntries()) throw new FolderDamage(`${path} is missing`);
+    return undefined;
+  }
+  if (note.length === 0) return undefined;
+  let tree: SignedTree;
+  try {
+    const { size, root } = (await openCheckpoint(note, [key], verifyEd25519)).checkpoint;
+    tree = { size, root, note };
+  } catch (error) {
+    throw asDamage(error, path);
+  }
+  if (tree.size === 0) throw new FolderDamage(`${path} is of an empty tree`);
+  try {
+    return await readTree(segments, tree);
+  } catch (error) {
+    if (error instanceof FolderDamage) error.tree = tree;
+    throw error;
+  }
+}
+
+/** Hashes the entries of the newest file onto the range before them, which must give the root of the checkpoint. */
+async function readTree(segments: Segments, tree: SignedTree): Promise<Stored> {
+  const segment = segmentOf(tree.size - 1);
+  const path = segments.pathOf(segment);
+  let range: CompactRange;
+  try {
+    range = await segments.readRange(segment);
+  } catch (error) {
+    throw asDamage(error, `${path}.range`);
+  }
+  const first = Number(segment) * segmentEntries;
+  if (range.size !== first) throw new FolderDamage(`${path}.range is of another file`);
+  let bytes = 0;
+  for await (const entries of readSegment(segments, segment, tree.size - first)) {
+    range.appendAll(entries);
+    bytes += entries.reduce((sum, { length }) => sum + 2 + length, 0);
+  }
+  if (!equalBytes(range.root(), tree.root)) {
+    throw new FolderDamage(`${path} does not have the entries of the checkpoint: their root is ${toHex(range.root())}`);
+  }
+  await segments.dropAfter(segment, bytes);
+  return { tree, range, bytes };
+}
+
+function asDamage(error: unknown, path: string): unknown {
+  if (error instanceof TlogError) return new FolderDamage(`${path}: ${error.message}`);
+  if ((error as NodeJS.ErrnoException).code === "ENOENT") return new FolderDamage(`${path} is missing`);
+  return error;
+}
+
+/** The range of no entries. */
+export function emptyRange(): CompactRange {
+  return new CompactRange(treeHasher);
+}

@@ -1,0 +1,135 @@
+import { commitmentOf, contentOf } from "../../board/logged/commitments.ts";
+import { importRows } from "../../board/logged/entries.ts";
+import type { Database } from "../../store/database/database.ts";
+import type { Queryable, Tx } from "../../store/database/queryable.ts";
+import type { Finding, Outcome } from "../../store/recount/finding.ts";
+import { listRemoved, newestEntriesOf } from "../../store/recount/log.ts";
+import { insertIntoOutbox } from "../../store/tables/log-outbox.ts";
+import {
+  findSaltedRow,
+  listSaltedRows,
+  lockSaltedRow,
+  putSalts,
+  type SaltedKind,
+  type SaltedRows,
+  saltedKinds,
+  tableOf,
+} from "../../store/tables/salted-rows.ts";
+import { formatContent } from "../../tlog/entries/content.ts";
+import { TlogError } from "../../tlog/error.ts";
+import { findStandingEntry, readLostRanges } from "../lost-ranges.ts";
+
+/** How many rows are read at once. Each has 40 KB at most. */
+const portion = 128;
+
+/** What a row is in the log. */
+type State = "agrees" | "contradicts" | "not in the log";
+
+const problems = {
+  contradicts: "the text contradicts what the log has committed to: restore or remove it",
+  "not in the log": "the text is not in the log",
+};
+
+/**
+ * Compares each text that stands with its newest commitment.
+ * @param isImported whether texts without a salt should be in the log, too
+ * @param repairIn the database in which texts are added that are not in the log. One that contradicts it is never changed
+ */
+export async function* checkCommitments(
+  db: Queryable,
+  signal: AbortSignal,
+  isImported: boolean,
+  repairIn?: Database,
+): AsyncGenerator<Outcome, void> {
+  for (const kind of saltedKinds) {
+    for (let after: number | undefined = -1; after !== undefined; ) {
+      const rows: SaltedRows[SaltedKind][] = await listSaltedRows(db, kind, after, portion);
+      const next = rows.at(-1)?.id;
+      const newest = rows.length === 0 ? new Map() : await newestEntriesOf(db, kind, idsOf(rows), "content");
+      for (const row of rows) {
+        if (row.salt === null && !isImported) continue;
+        if (stateOf(kind, row, newest.get(row.id)) === "agrees") continue;
+        const state = await lookAgain(db, kind, row.id, isImported);
+        if (state === "agrees") continue;
+        const repairing = state === "not in the log" ? repairIn : undefined;
+        const finding = { subject: `${tableOf(kind)}.salt`, key: { id: row.id }, problem: problems[state] };
+        const repaired = (await repairing?.transaction(signal, (tx) => addToLog(tx, kind, row.id))) ?? false;
+        yield { finding, repaired };
+      }
+      after = next === after ? undefined : next;
+    }
+  }
+}
+
+/** Finds removed posts and comments that the log has, and of whose deletion by the author it does not tell. */
+export async function* checkDeletions(db: Queryable): AsyncGenerator<Finding, void> {
+  for (const item of ["post", "comment"] as const) {
+    const table = `removed_${item}s` as const;
+    for (let after: number | undefined = -1; after !== undefined; ) {
+      const rows: { id: number; by_author: number }[] = await listRemoved(db, table, after, portion);
+      const next = rows.at(-1)?.id;
+      const ids = rows.filter(({ by_author }) => by_author === 1).map(({ id }) => id);
+      if (ids.length > 0) {
+        const known = await newestEntriesOf(db, item, ids, "content");
+        const deleted = await newestEntriesOf(db, item, ids, "deletion");
+        for (const id of ids.filter((each) => known.has(each) && !deleted.has(each))) {
+          yield { subject: table, key: { id }, problem: "the log does not tell of its deletion" };
+        }
+      }
+      after = next === after ? undefined : next;
+    }
+  }
+}
+
+/** How often a text is looked at again that is edited meanwhile. */
+const maxLooks = 5;
+
+/**
+ * Looks again at a row that seems wrong: services may edit it between two statements. If its salt has not changed meanwhile,
+ * what was read between agrees with it, because each edit has a new salt.
+ */
+async function lookAgain(db: Queryable, kind: SaltedKind, id: number, isImported: boolean): Promise<State> {
+  for (let look = 0; look < maxLooks; look++) {
+    const before = await findSaltedRow(db, kind, id);
+    const newest = (await newestEntriesOf(db, kind, [id], "content")).get(id);
+    const after = await findSaltedRow(db, kind, id);
+    if (before === undefined || after === undefined || (after.salt === null && !isImported)) return "agrees";
+    const isSame = before.salt === null ? after.salt === null : after.salt?.equals(before.salt);
+    if (!isSame) continue;
+    const state = stateOf(kind, before, newest);
+    const lost = state === "contradicts" ? await readLostRanges(db) : [];
+    // An edit may be lost that the newest entry tells of.
+    return lost.length === 0 ? state : stateOf(kind, before, (await findStandingEntry(db, kind, id, lost))?.entry);
+  }
+  return "agrees";
+}
+
+/** Adds the entry of a text that is not in the log, as an import does. @returns whether it is there now */
+async function addToLog(tx: Tx, kind: SaltedKind, id: number): Promise<boolean> {
+  const row = await lockSaltedRow(tx, kind, id);
+  if (row === undefined) return true;
+  const newest = (await newestEntriesOf(tx, kind, [id], "content")).get(id);
+  if (newest !== undefined) return stateOf(kind, row, newest) === "agrees";
+  const imported = importRows(kind, [row]);
+  await putSalts(tx, kind, imported);
+  await insertIntoOutbox(tx, imported);
+  return true;
+}
+
+function stateOf<Kind extends SaltedKind>(kind: Kind, row: SaltedRows[Kind], newest: string | undefined): State {
+  if (newest === undefined) return "not in the log";
+  if (row.salt === null) return "contradicts";
+  try {
+    const text = formatContent(kind, contentOf(kind, row));
+    // In canonical JSON the commitment comes first.
+    return newest.startsWith(`{"content":"${commitmentOf(row.salt, text)}"`) ? "agrees" : "contradicts";
+  } catch (error) {
+    // A damaged row may have no canonical form.
+    if (error instanceof TlogError) return "contradicts";
+    throw error;
+  }
+}
+
+function idsOf(rows: readonly { id: number }[]): number[] {
+  return rows.map(({ id }) => id);
+}

@@ -1,0 +1,104 @@
+import { StoredDamage } from "../../errors.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
+import { listLogEntries } from "../../store/tables/log-entries.ts";
+import { readLogTile } from "../../store/tables/log-tiles.ts";
+import { equalBytes, toUtf8 } from "../../tlog/encoding.ts";
+import { TlogError } from "../../tlog/error.ts";
+import { TiledTree } from "../../tlog/tiles/tiled-tree.ts";
+import { CompactRange } from "../../tlog/tree/compact-range.ts";
+import { hashBytes } from "../../tlog/tree/hashing.ts";
+import type { Tree } from "../../tlog/tree/proofs.ts";
+import { perfectSubtrees } from "../../tlog/tree/ranges.ts";
+import { sha256, treeHasher } from "../crypto.ts";
+import type { LogFolder } from "../folder/log-folder.ts";
+import { type Extension, segmentEntries } from "../folder/segments.ts";
+import type { CommittedBatch } from "../publishing.ts";
+
+/** How many entries are read from the database at a time. */
+const readEntries = 1_024;
+
+/** The database contradicts what this replica has published, or itself. The message is a sentence without its end. */
+export class Contradiction extends Error {
+  override readonly name = "Contradiction";
+}
+
+/**
+ * Appends to the folder what it lacks of a tree.
+ * @param tree one of the database that is not smaller than the folder's
+ * @param batch entries that need not be read from the database
+ * @returns the extension, with everything on the disk. Nothing counts before it is adopted
+ * @throws Contradiction if the entries in the database do not lead to the tree; FolderDamage; StoaError
+ */
+export async function extendTo(
+  db: Queryable,
+  folder: LogFolder,
+  tree: Tree,
+  batch: CommittedBatch | undefined,
+): Promise<Extension> {
+  if (folder.size === undefined) await folder.begin(await rangeBefore(db, tree));
+  const extension = folder.extend();
+  const from = extension.range.size;
+  try {
+    if (batch?.from === from && from + batch.entries.length <= tree.size) await extension.append(batch.entries);
+    await readInto(extension.range, db, tree.size, (entries) => extension.append(entries));
+    await extension.sync();
+  } finally {
+    await extension.close();
+  }
+  checkRoot(extension.range, tree, from);
+  return extension;
+}
+
+/** Checks that a tree of the database has all entries of the folder. @throws Contradiction; StoaError */
+export async function checkExtends(db: Queryable, folder: LogFolder, tree: Tree): Promise<void> {
+  const { range } = folder.extend();
+  const from = range.size;
+  await readInto(range, db, tree.size, async (entries) => range.appendAll(entries));
+  checkRoot(range, tree, from);
+}
+
+async function readInto(
+  range: CompactRange,
+  db: Queryable,
+  size: number,
+  append: (entries: Uint8Array[]) => Promise<void>,
+): Promise<void> {
+  while (range.size < size) {
+    const rows = await listLogEntries(db, range.size, Math.min(readEntries, size - range.size));
+    const isGapless = rows.length > 0 && rows.every(({ idx }, at) => idx === range.size + at);
+    if (!isGapless) throw new Contradiction(`The database lacks entries of the log from ${range.size} on`);
+    await append(rows.map(({ entry }) => toUtf8(entry)));
+  }
+}
+
+function checkRoot(range: CompactRange, tree: Tree, from: number): void {
+  if (range.size === tree.size && equalBytes(range.root(), tree.root)) return;
+  throw new Contradiction(
+    from === 0
+      ? `The entries in the database are not those of its tree of ${tree.size} entries`
+      : `The database's tree of ${tree.size} entries does not extend the one of ${from} that this replica has published`,
+  );
+}
+
+/** The range of the entries before the file in which the newest entry of a tree stands: a new replica begins there. */
+async function rangeBefore(db: Queryable, tree: Tree): Promise<CompactRange> {
+  const first = Math.floor((tree.size - 1) / segmentEntries) * segmentEntries;
+  if (first === 0) return new CompactRange(treeHasher);
+  try {
+    const tiles = await TiledTree.open(tree, ({ level, index, width }) => readTile(db, level, index, width), sha256);
+    const roots = perfectSubtrees([0, first]).map((subtree) => tiles.subtree(subtree));
+    return CompactRange.of(first, await Promise.all(roots), treeHasher);
+  } catch (error) {
+    if (!(error instanceof TlogError)) throw error;
+    throw new Contradiction(`The database's tiles are not those of its tree of ${tree.size} entries: ${error.message}`);
+  }
+}
+
+/** The first hashes of a stored tile. @throws StoredDamage if it has fewer */
+export async function readTile(db: Queryable, level: number, index: number, width: number): Promise<Uint8Array> {
+  const hashes = await readLogTile(db, level, index);
+  if (hashes !== undefined && hashes.length >= width * hashBytes) return hashes.subarray(0, width * hashBytes);
+  throw new StoredDamage(
+    `A tile of the log is missing (level ${level}, index ${index}); stoa fsck --repair writes it.`,
+  );
+}

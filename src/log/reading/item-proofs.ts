@@ -1,0 +1,178 @@
+import { commitmentOf, contentOf } from "../../board/logged/commitments.ts";
+import { notFound, StoaError } from "../../errors.ts";
+import type { Database } from "../../store/database/database.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
+import { findLogEntry, findNewestLogEntry, type LogEntryRow } from "../../store/tables/log-entries.ts";
+import { countOutbox } from "../../store/tables/log-outbox.ts";
+import { findReceipt } from "../../store/tables/receipts.ts";
+import { findRemovedComment } from "../../store/tables/removed-comments.ts";
+import { findRemovedPost } from "../../store/tables/removed-posts.ts";
+import { findSaltedRow, type SaltedKind } from "../../store/tables/salted-rows.ts";
+import { toUtf8 } from "../../tlog/encoding.ts";
+import { formatContent, isContentKind } from "../../tlog/entries/content.ts";
+import { parseEntry } from "../../tlog/entries/entry-text.ts";
+import { TlogError } from "../../tlog/error.ts";
+import { commitmentOf as commitmentIn } from "../../tlog/proofs/expected-item.ts";
+import { formatExtra, type ProofExtra } from "../../tlog/proofs/extra.ts";
+import { formatProof } from "../../tlog/proofs/tlog-proof.ts";
+import { findStandingEntry, readLostRanges } from "../lost-ranges.ts";
+import type { PublishedTree } from "../publisher/published-tree.ts";
+import type { PublishedTiles } from "./published-tiles.ts";
+
+/** How long a proof waits for its entry to be published, in milliseconds. */
+const waitMs = 5_000;
+
+/** The newest entry of an item, and whether a newer one is on its way. */
+interface Found {
+  entry: LogEntryRow | undefined;
+  /** The text that the entry commits to, if it is shown. */
+  text?: ProofExtra["text"];
+  /** Whether the entry is the right one; otherwise it is waited for. */
+  isSettled: boolean;
+  /** Whether the text that is shown has another commitment than the newest entry. */
+  contradicts?: boolean | undefined;
+}
+
+export interface ItemProofsOptions {
+  db: Database;
+  published: PublishedTree;
+  tiles: PublishedTiles;
+  /** Is told whether the text of an item agrees with its newest commitment. */
+  noteCheck(item: string, agrees: boolean): void;
+}
+
+/** Proofs of items, for verification offline. */
+export class ItemProofs {
+  readonly #options: ItemProofsOptions;
+
+  constructor(options: ItemProofsOptions) {
+    this.#options = options;
+  }
+
+  /** A proof of the newest text of an item. @throws StoaError `not_found`, `unavailable` */
+  ofText(kind: SaltedKind, id: number, signal: AbortSignal): Promise<Uint8Array> {
+    return this.#prove(signal, (db) => this.#findText(db, kind, id));
+  }
+
+  /** A proof of the newest removal of a post or comment. @throws StoaError `not_found`, `unavailable` */
+  ofRemoval(kind: SaltedKind, id: number, signal: AbortSignal): Promise<Uint8Array> {
+    return this.#prove(signal, async (db) => {
+      const entry = await findNewestLogEntry(db, kind, id, "removal");
+      if (entry === undefined && !(await isRemovalExpected(db, kind, id))) {
+        throw notFound(`The log has no removal of this ${kind}.`);
+      }
+      return { entry, isSettled: entry !== undefined };
+    });
+  }
+
+  /** A proof of a receipt. @throws StoaError `not_found`, `unavailable` */
+  ofReceipt(seq: number, signal: AbortSignal): Promise<Uint8Array> {
+    return this.#prove(signal, async (db) => {
+      const entry = await findNewestLogEntry(db, "receipt", seq, "any");
+      if (entry === undefined && (await findReceipt(db, seq)) === undefined) {
+        throw notFound("There is no receipt with this seq.");
+      }
+      return { entry, isSettled: entry !== undefined };
+    });
+  }
+
+  /** A proof of an entry, with the text if it commits to one that is shown now. @throws StoaError `not_found`, `unavailable` */
+  ofEntry(index: number, signal: AbortSignal): Promise<Uint8Array> {
+    return this.#prove(signal, async (db) => {
+      const entry = await findLogEntry(db, index);
+      if (entry === undefined) throw notFound("The log has no entry at this index.");
+      const content = contentIn(entry);
+      const { item, item_id: id } = entry;
+      if (content === undefined || !isContentKind(item)) return { entry, isSettled: true };
+      const shown = await shownText(db, item, id);
+      return { entry, isSettled: true, text: shown?.commitment === content ? shown.text : undefined };
+    });
+  }
+
+  /** Looks again with each tree that is published, until what is to be proved is in it. */
+  async #prove(signal: AbortSignal, find: (db: Queryable) => Promise<Found>): Promise<Uint8Array> {
+    const { db, published, tiles } = this.#options;
+    const endsAt = performance.now() + waitMs;
+    for (;;) {
+      const { size } = published;
+      const { entry, text, isSettled, contradicts = false } = await find(db.reader(signal));
+      if (isSettled && entry !== undefined && entry.idx < published.size) {
+        const { hashes, tree } = await tiles.prove(entry);
+        const extra = formatExtra({ entry: entry.entry, text });
+        return formatProof({ extra, index: entry.idx, hashes, checkpoint: tree.note });
+      }
+      if (contradicts) {
+        const what = `${entry?.item} ${entry?.item_id}`;
+        throw new StoaError("unavailable", `The text of ${what} contradicts what the log has committed to.`);
+      }
+      if (!(await published.exceeds(size, endsAt - performance.now(), signal))) {
+        throw new StoaError("unavailable", "The log does not have this yet.", { retryAfterSeconds: 1 });
+      }
+    }
+  }
+
+  async #findText(db: Queryable, kind: SaltedKind, id: number): Promise<Found> {
+    const first = await compare(db, kind, id);
+    // A newer entry may just have moved from the outbox to the log.
+    const isMoving = first.contradicts && (await countOutbox(db, 1)) === 0;
+    const found = isMoving ? await compare(db, kind, id) : first;
+    const contradicts = isMoving && found.contradicts === true;
+    if (contradicts || found.isSettled) this.#options.noteCheck(`${kind} ${id}`, !contradicts);
+    return { ...found, contradicts };
+  }
+}
+
+/** Compares the text of an item with its newest entry. @throws StoaError `not_found` if the log does not have it */
+async function compare(db: Queryable, kind: SaltedKind, id: number): Promise<Found> {
+  const shown = await shownText(db, kind, id);
+  let entry = await findNewestLogEntry(db, kind, id, "content");
+  if (shown === undefined) {
+    if (entry === undefined) throw notFound(`The log has no ${kind} with this id.`);
+    return { entry, isSettled: true };
+  }
+  const { text, commitment } = shown;
+  if (text === undefined) throw notFound(`This ${kind} is not in the log.`);
+  const agreesWith = (each: LogEntryRow | undefined) => each !== undefined && contentIn(each) === commitment;
+  // An edit may be lost that the newest entry tells of.
+  if (!agreesWith(entry)) entry = (await findBeforeLoss(db, kind, id)) ?? entry;
+  const agrees = agreesWith(entry);
+  return { entry, text, isSettled: agrees, contradicts: entry !== undefined && !agrees };
+}
+
+async function findBeforeLoss(db: Queryable, kind: SaltedKind, id: number): Promise<LogEntryRow | undefined> {
+  const lost = await readLostRanges(db);
+  return lost.length === 0 ? undefined : findStandingEntry(db, kind, id, lost);
+}
+
+/** The text that is shown of an item; undefined if none is. `text` is undefined if it is not in the log. */
+async function shownText(
+  db: Queryable,
+  kind: SaltedKind,
+  id: number,
+): Promise<{ text: ProofExtra["text"]; commitment: string | undefined } | undefined> {
+  const row = await findSaltedRow(db, kind, id);
+  if (row === undefined) return undefined;
+  const { salt } = row;
+  if (salt === null) return { text: undefined, commitment: undefined };
+  const content = formatContent(kind, contentOf(kind, row));
+  return { text: { content, salt }, commitment: commitmentOf(salt, content) };
+}
+
+/** The commitment of an entry; undefined if it has none, or is damaged: then no proof leads to the root. */
+function contentIn({ entry }: LogEntryRow): string | undefined {
+  try {
+    return commitmentIn(parseEntry(toUtf8(entry)));
+  } catch (error) {
+    if (error instanceof TlogError) return undefined;
+    throw error;
+  }
+}
+
+/** Whether an item is removed, and an entry will say so: not if its author deleted what the log never had. */
+async function isRemovalExpected(db: Queryable, kind: SaltedKind, id: number): Promise<boolean> {
+  const removed =
+    kind === "post" ? await findRemovedPost(db, id) : kind === "comment" ? await findRemovedComment(db, id) : undefined;
+  if (removed === undefined) return false;
+  if (removed.removed_by !== "author") return true;
+  return (await countOutbox(db, 1)) > 0 || (await findNewestLogEntry(db, kind, id, "any")) !== undefined;
+}

@@ -1,0 +1,166 @@
+import { LRUCache } from "lru-cache";
+import { notFound, StoaError, StoredDamage } from "../../errors.ts";
+import type { Database } from "../../store/database/database.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
+import { type LogEntryRow, listLogEntries, listLogEntriesOf } from "../../store/tables/log-entries.ts";
+import { equalBytes, toHex, toUtf8 } from "../../tlog/encoding.ts";
+import { TlogError } from "../../tlog/error.ts";
+import { formatBundle } from "../../tlog/tiles/bundle.ts";
+import { proveInclusion } from "../../tlog/tiles/prove.ts";
+import { type Bundle, fullWidth, parseTilePath, type Tile } from "../../tlog/tiles/tile-path.ts";
+import type { TileTree } from "../../tlog/tiles/tile-tree.ts";
+import { TiledTree } from "../../tlog/tiles/tiled-tree.ts";
+import { hashBytes } from "../../tlog/tree/hashing.ts";
+import { sha256, treeHasher } from "../crypto.ts";
+import type { SignedTree } from "../folder/segments.ts";
+import { readTile } from "../publisher/extend.ts";
+import type { PublishedTree } from "../publisher/published-tree.ts";
+
+/** How many full tiles are kept: a tile has 16 KiB with its inner hashes, so these are 4 MiB. */
+const maxTiles = 256;
+/** How long a request waits for a tile that is not published here yet, in milliseconds. */
+const waitMs = 1_000;
+/** A replica is not further behind the others than this. Nothing beyond is waited for. */
+const maxBehind = 65_536;
+
+export interface EntryPage {
+  /** How many entries the tree has. */
+  size: number;
+  entries: { index: number; entry: string; leafHash: string }[];
+  /** Where the next page begins; undefined on the last one. */
+  nextFrom: number | undefined;
+}
+
+/** The tree that is published here, as tiles. Nothing leaves it that does not lead to the signed root. */
+export class PublishedTiles {
+  readonly #db: Database;
+  readonly #published: PublishedTree;
+  readonly #stopping: AbortSignal;
+  readonly #cache = new LRUCache<string, TileTree>({ max: maxTiles });
+  #opened: { tree: SignedTree; tiles: Promise<TiledTree> } | undefined;
+
+  /** @param stopping aborts when the service stops */
+  constructor(db: Database, published: PublishedTree, stopping: AbortSignal) {
+    this.#db = db;
+    this.#published = published;
+    this.#stopping = stopping;
+  }
+
+  /** The newest tree. @throws StoaError `unavailable` before the first */
+  get tree(): SignedTree {
+    const { tree } = this.#published;
+    if (tree === undefined) {
+      throw new StoaError("unavailable", "The log is not published here yet.", { retryAfterSeconds: 1 });
+    }
+    return tree;
+  }
+
+  /**
+   * The bytes of a tile or a bundle.
+   * @param path after `tile/`
+   * @throws StoaError `not_found` for a path that is malformed, or not in the tree after a second; `unavailable`
+   */
+  async read(path: string, signal: AbortSignal): Promise<{ bytes: Uint8Array; isBundle: boolean }> {
+    const tile = parse(path);
+    const { width } = tile;
+    const level = tile.level === "entries" ? 0 : tile.level;
+    const needed = (tile.index * fullWidth + width) * fullWidth ** level;
+    const { size } = this.#published;
+    const mayCome = needed <= size + maxBehind;
+    if (needed > size && !(mayCome && (await this.#published.exceeds(needed - 1, waitMs, signal)))) {
+      // Before the first tree nobody knows what the log has.
+      const { size: newest } = this.tree;
+      throw notFound(`The published tree has ${newest} entries, and not this tile.`);
+    }
+    return verified(async () => {
+      const verifiedTile = await (await this.#open(this.tree)).tile(level, tile.index);
+      if (tile.level !== "entries")
+        return { bytes: verifiedTile.bytes.subarray(0, width * hashBytes), isBundle: false };
+      const rows = await listLogEntries(this.#db.reader(signal), tile.index * fullWidth, width);
+      return { bytes: formatBundle(checkEntries(rows, tile, verifiedTile)), isBundle: true };
+    });
+  }
+
+  /**
+   * Proves that an entry stands in the newest tree.
+   * @returns the hashes of the proof, and the tree
+   * @throws StoaError `unavailable` if the entry or the tiles are not those of the tree
+   */
+  prove({ idx, entry }: LogEntryRow): Promise<{ hashes: Uint8Array[]; tree: SignedTree }> {
+    const { tree } = this;
+    return verified(async () => {
+      const tiles = await this.#open(tree);
+      const leaf = await tiles.subtree({ height: 0, index: idx });
+      if (!equalBytes(leaf, treeHasher.leaf(toUtf8(entry)))) throw damagedEntry(idx);
+      return { hashes: await proveInclusion(tiles, idx), tree };
+    });
+  }
+
+  /**
+   * Published entries from an index on.
+   * @param of the item that they are about; by default any
+   */
+  async list(db: Queryable, from: number, limit: number, of?: { item: string; id: number }): Promise<EntryPage> {
+    const { size } = this.#published;
+    const rows =
+      of === undefined
+        ? await listLogEntries(db, from, limit + 1)
+        : await listLogEntriesOf(db, of.item, of.id, from, limit + 1);
+    const published = rows.filter(({ idx }) => idx < size);
+    const entries = published.slice(0, limit).map(({ idx, entry }) => ({
+      index: idx,
+      entry,
+      leafHash: toHex(treeHasher.leaf(toUtf8(entry))),
+    }));
+    return { size, entries, nextFrom: published[limit]?.idx };
+  }
+
+  /** The tiles of a tree. Requests share those of the newest, which are read for none of them alone. */
+  #open(tree: SignedTree): Promise<TiledTree> {
+    if (this.#opened?.tree !== tree) {
+      const db = this.#db.longReader(this.#stopping);
+      const read = ({ level, index, width }: Tile) => readTile(db, level, index, width);
+      const tiles = TiledTree.open(tree, read, sha256, this.#cache);
+      const opened = { tree, tiles };
+      this.#opened = opened;
+      tiles.catch(() => {
+        if (this.#opened === opened) this.#opened = undefined;
+      });
+    }
+    return this.#opened?.tiles as Promise<TiledTree>;
+  }
+}
+
+/** @throws StoaError `not_found` */
+function parse(path: string): Tile | Bundle {
+  try {
+    return parseTilePath(`tile/${path}`);
+  } catch (error) {
+    if (error instanceof TlogError) throw notFound("There is no tile with this path.");
+    throw error;
+  }
+}
+
+/** Compares entries of the database with the hashes of their tile. @returns their bytes */
+function checkEntries(rows: readonly LogEntryRow[], { index, width }: Bundle, tile: TileTree): Uint8Array[] {
+  const first = index * fullWidth;
+  if (rows.length < width) throw damagedEntry(first + rows.length);
+  return rows.map(({ idx, entry }, at) => {
+    const bytes = toUtf8(entry);
+    if (idx !== first + at || !equalBytes(treeHasher.leaf(bytes), tile.hash(0, at))) throw damagedEntry(first + at);
+    return bytes;
+  });
+}
+
+function damagedEntry(index: number): StoredDamage {
+  return new StoredDamage(`Entry ${index} of the log is not the one that was published; stoa fsck says more.`);
+}
+
+async function verified<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof TlogError)) throw error;
+    throw new StoredDamage(`The tiles of the log in the database are damaged: ${error.message}.`, error);
+  }
+}

@@ -1,0 +1,123 @@
+// Where a recovery finds what was published: the log folder of a replica, or a mirror of the log.
+import { existsSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { TlogError } from "../../tlog/error.ts";
+import { openCheckpoint } from "../../tlog/notes/checkpoint.ts";
+import type { NoteKey } from "../../tlog/notes/key.ts";
+import { maxNoteBytes } from "../../tlog/notes/note.ts";
+import { maxEntryBytes, parseBundle } from "../../tlog/tiles/bundle.ts";
+import { formatTilePath, fullWidth } from "../../tlog/tiles/tile-path.ts";
+import { widthAt } from "../../tlog/tiles/widths.ts";
+import { CompactRange } from "../../tlog/tree/compact-range.ts";
+import { treeHasher, verifyEd25519 } from "../crypto.ts";
+import { LogFolder } from "../folder/log-folder.ts";
+import type { SignedTree } from "../folder/segments.ts";
+
+/** A published tree with its entries. Nothing of it is trusted but the signature of its note. */
+export interface LogSource {
+  /** For messages. */
+  readonly name: string;
+  readonly tree: SignedTree;
+  /** The range of its first `size` entries. */
+  rangeOf(size: number): Promise<CompactRange>;
+  /** Its entries, in steps. @throws Error with one line if it does not have them */
+  entries(from: number, to: number): AsyncIterable<readonly Uint8Array[]>;
+  close(): void;
+}
+
+const maxBundleBytes = fullWidth * (maxEntryBytes + 2);
+const fetchTimeoutMs = 30_000;
+
+/**
+ * Opens a log folder, or a mirror: a folder or an address with the same paths as the service has below /log/.
+ * @throws Error with one line
+ */
+export async function openSource(from: string, key: NoteKey, signal: AbortSignal): Promise<LogSource> {
+  if (!/^https?:\/\//.test(from) && existsSync(join(from, "entries"))) {
+    const folder = await LogFolder.open(from, key);
+    if (folder.tree !== undefined) return sourceOf(folder, folder.tree);
+    folder.close();
+    throw new Error(`the log folder ${from} has no checkpoint`);
+  }
+  const read = /^https?:\/\//.test(from)
+    ? (path: string, maxBytes: number) => fetchBytes(`${from.replace(/\/$/, "")}/${path}`, maxBytes, signal)
+    : (path: string, maxBytes: number) => readBytes(join(from, path), maxBytes);
+  try {
+    const note = await read("checkpoint", maxNoteBytes);
+    const { size, root } = (await openCheckpoint(note, [key], verifyEd25519)).checkpoint;
+    return mirrorOf(from, { size, root, note }, read);
+  } catch (error) {
+    if (!(error instanceof TlogError)) throw error;
+    throw new Error(`${from} has no checkpoint of this log: ${error.message}`);
+  }
+}
+
+/** The log folder as a source, which closes it. */
+export function sourceOf(folder: LogFolder, tree: SignedTree): LogSource {
+  return {
+    name: folder.path,
+    tree,
+    rangeOf: (size) => folder.rangeOf(size),
+    entries: (from, to) => folder.entries(from, to),
+    close: () => folder.close(),
+  };
+}
+
+function mirrorOf(
+  name: string,
+  tree: SignedTree,
+  read: (path: string, maxBytes: number) => Promise<Uint8Array>,
+): LogSource {
+  async function* entries(from: number, to: number): AsyncGenerator<Uint8Array[]> {
+    for (let index = Math.floor(from / fullWidth); index * fullWidth < to; index++) {
+      const width = widthAt(0, index, tree.size);
+      const path = formatTilePath({ level: "entries", index, width });
+      let bundle: Uint8Array[];
+      try {
+        bundle = parseBundle(await read(path, maxBundleBytes), width);
+      } catch (error) {
+        if (error instanceof TlogError) throw new Error(`${path} of ${name} is damaged: ${error.message}`);
+        throw error;
+      }
+      const first = index * fullWidth;
+      yield bundle.slice(Math.max(from - first, 0), Math.min(to - first, fullWidth));
+    }
+  }
+  return {
+    name,
+    tree,
+    entries,
+    async rangeOf(size) {
+      const range = new CompactRange(treeHasher);
+      for await (const part of entries(0, size)) range.appendAll(part);
+      return range;
+    },
+    close: () => {},
+  };
+}
+
+async function readBytes(path: string, maxBytes: number): Promise<Uint8Array> {
+  const file = await open(path, "r");
+  try {
+    const { buffer, bytesRead } = await file.read(new Uint8Array(maxBytes + 1), 0, maxBytes + 1, 0);
+    if (bytesRead > maxBytes) throw new Error(`${path} is too large`);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+async function fetchBytes(url: string, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
+  const timeout = AbortSignal.any([signal, AbortSignal.timeout(fetchTimeoutMs)]);
+  const response = await fetch(url, { signal: timeout });
+  if (!response.ok) throw new Error(`${url} was answered with status ${response.status}`);
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of response.body ?? []) {
+    length += part.length;
+    if (length > maxBytes) throw new Error(`${url} is too large`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}

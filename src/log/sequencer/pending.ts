@@ -1,0 +1,92 @@
+// What is said and has no index yet.
+import type { Queryable } from "../../store/database/queryable.ts";
+import type { NewLogEntry } from "../../store/tables/log-entries.ts";
+import type { LogState } from "../../store/tables/log-head.ts";
+import { listOutbox, type OutboxRow } from "../../store/tables/log-outbox.ts";
+import { listModerationsAfter, type ModerationRow } from "../../store/tables/moderations.ts";
+import { listReceiptSummaries, type ReceiptSummary } from "../../store/tables/receipts.ts";
+import type { Entry } from "../../tlog/entries/entry.ts";
+import { formatEntry } from "../../tlog/entries/entry-text.ts";
+
+/** How many entries one transaction adds at most. */
+export const maxBatch = 1_024;
+
+/** Entries for one transaction, in their order: those of the outbox, then acts, then receipts. */
+export interface Pending {
+  outbox: readonly OutboxRow[];
+  records: readonly NewLogEntry[];
+  /** The newest act and the newest receipt that have entries then. */
+  acts: number;
+  receipts: number;
+}
+
+/** What waits longest; undefined if nothing does. It stays the same until somebody sequences it. */
+export function whatWaits({ oldest, acts, newestAct, receipts, newestReceipt }: LogState): string | undefined {
+  if (oldest !== null) return `entry ${oldest}`;
+  if ((newestAct ?? 0) > acts) return `act ${acts + 1}`;
+  return (newestReceipt ?? 0) > receipts ? `receipt ${receipts + 1}` : undefined;
+}
+
+/**
+ * Reads what comes next. Acts and receipts are those of the state: an entry that comes before one of them was in the outbox
+ * by then.
+ * @param db of the server of the state, which must not see less than that
+ * @param floor as in `listOutbox`
+ * @param beginsAt from when on the log is: what is older is imported. In milliseconds since 1970 (UTC)
+ */
+export async function readPending(
+  db: Queryable,
+  { acts, newestAct, receipts, newestReceipt }: LogState,
+  floor: number,
+  beginsAt: number,
+): Promise<Pending> {
+  const outbox = await listOutbox(db, floor, maxBatch);
+  const room = maxBatch - outbox.length;
+  const newActs = (newestAct ?? 0) > acts && room > 0 ? await listModerationsAfter(db, acts, newestAct ?? 0, room) : [];
+  const records = withoutGap(newActs, acts, "id").map((act) => entryOfAct(act, beginsAt));
+  const actsThen = acts + records.length;
+  const left = Math.min(room - records.length, (newestReceipt ?? 0) - receipts);
+  const newReceipts = left > 0 ? await listReceiptSummaries(db, receipts, left) : [];
+  for (const receipt of withoutGap(newReceipts, receipts, "seq")) {
+    const record = entryOfReceipt(receipt, beginsAt);
+    // fsck tells of a receipt that is damaged. Everything else goes on.
+    if (record === undefined) break;
+    records.push(record);
+  }
+  return { outbox, records, acts: actsThen, receipts: receipts + records.length - (actsThen - acts) };
+}
+
+/** The rows up to the first that is missing. */
+function withoutGap<Key extends string, Row extends Record<Key, number>>(
+  rows: readonly Row[],
+  after: number,
+  key: Key,
+): Row[] {
+  const gap = rows.findIndex((row, at) => row[key] !== after + 1 + at);
+  return rows.slice(0, gap === -1 ? rows.length : gap);
+}
+
+/** The entry of an act. @param beginsAt as in `readPending` */
+export function entryOfAct(
+  { id, act, item, item_id, reason, role, created_at }: ModerationRow,
+  beginsAt: number,
+): NewLogEntry {
+  const ts = new Date(created_at).toISOString();
+  return {
+    item,
+    item_id,
+    entry: format({ type: "act", id, act, item, item_id, reason, role, ts }, created_at, beginsAt),
+  };
+}
+
+/** The same of a receipt. @returns undefined if the time of the receipt cannot be read */
+export function entryOfReceipt({ seq, hash, tail }: ReceiptSummary, beginsAt: number): NewLogEntry | undefined {
+  const [, ts] = /^"ts":"([-0-9T:.]{23}Z)","v":1\}$/.exec(tail.toString("latin1")) ?? [];
+  const time = Date.parse(ts ?? "");
+  if (ts === undefined || Number.isNaN(time)) return undefined;
+  return { item: "receipt", item_id: seq, entry: format({ type: "receipt", seq, hash, ts }, time, beginsAt) };
+}
+
+function format(entry: Entry, time: number, beginsAt: number): string {
+  return formatEntry(time < beginsAt ? { ...entry, imported: true } : entry);
+}

@@ -1,0 +1,33 @@
+import { parseOrigin } from "../config/values.ts";
+import { makeKey, writeKeyFile } from "../log/key-file.ts";
+import { formatVkey } from "../tlog/notes/key.ts";
+import { fileOf } from "./backup.ts";
+import { commonHelp, exitStatus, type OperatorCommand } from "./command.ts";
+
+const help = `Usage: stoa keygen FILE
+
+Makes the key of a log, and writes it to FILE, which only its owner may read. An existing FILE stays as it is. The key is
+bound to the name of the log: STOA_LOG_ORIGIN, by default the address of STOA_SITE_URL without its scheme and /log after it.
+The command prints the vkey, by which everybody can check what the log signs. Keep a copy of FILE: without it the log ends.
+
+${commonHelp}`;
+
+/** Makes the key of a log. */
+export const keygen: OperatorCommand = {
+  name: "keygen",
+  summary: "make the key of the board's log",
+  help,
+  async run(args, context) {
+    const { siteUrl, boardLog } = context.config;
+    const file = fileOf(args, context);
+    const origin = boardLog.origin ?? (siteUrl && parseOrigin(`${new URL(siteUrl).host}/log`));
+    if (origin === undefined)
+      throw new Error("STOA_LOG_ORIGIN or STOA_SITE_URL must be set: the key is bound to the name of the log");
+    const key = await makeKey(origin);
+    await writeKeyFile(file, key).catch((error: NodeJS.ErrnoException) => {
+      throw error.code === "EEXIST" ? new Error(`${file} exists, and is left as it is`) : error;
+    });
+    context.out(formatVkey(key));
+    return exitStatus.done;
+  },
+};

@@ -1,0 +1,111 @@
+import { resolve } from "node:path";
+import { sha256 } from "../log/crypto.ts";
+import { LogFolder } from "../log/folder/log-folder.ts";
+import { FolderDamage } from "../log/folder/segments.ts";
+import { recoverLog } from "../log/recovery/recover-log.ts";
+import { type LogSource, openSource, sourceOf } from "../log/recovery/sources.ts";
+import type { Database } from "../store/database/database.ts";
+import { readLogHead } from "../store/tables/log-head.ts";
+import { readLogIdentity } from "../store/tables/log-identity.ts";
+import { equalBytes } from "../tlog/encoding.ts";
+import { type NoteKey, parseVkey } from "../tlog/notes/key.ts";
+import { exitStatus, type OperatorContext } from "./command.ts";
+import { checkMigrated, withDatabase } from "./database.ts";
+
+interface RecoveryArguments {
+  /** A log folder or a mirror. */
+  from: string | undefined;
+  /** Whether the operator says that nothing newer was published. */
+  asIs: boolean;
+}
+
+/** How long one statement may take, in milliseconds. */
+const timeoutMs = 60_000;
+
+/** Brings the log in the database up to what was published. @returns the exit status */
+export function runLogRecovery(context: OperatorContext, { from, asIs }: RecoveryArguments): Promise<number> {
+  return withDatabase(context, { writes: true, connections: 2, timeoutMs }, async (db) => {
+    const { signal, note } = context;
+    await checkMigrated(db, signal);
+    const identity = await readLogIdentity(db.reader(signal));
+    if (identity === undefined) throw new Error("the database has no log; restore a newer backup, which has one");
+    const key = await parseVkey(identity.vkey, sha256);
+    const path = resolve(context.config.dataDir, "log");
+    const own = await openOwn(path, key);
+    const sources: LogSource[] = [];
+    try {
+      if (own.source !== undefined) sources.push(own.source);
+      if (own.damage !== undefined) note(`the log folder is damaged: ${own.damage}`);
+      if (from !== undefined) sources.push(await openSource(pathOf(from, context), key, signal));
+      await checkNewest(db, own.source, asIs, signal);
+      const [newest, other] = sources.toSorted((a, b) => b.tree.size - a.tree.size);
+      if (newest !== undefined && other !== undefined) await checkAgree(newest, other);
+      await recover(db, newest, context);
+    } finally {
+      for (const source of sources) source.close();
+    }
+    // The database has what was published. The replica copies it anew.
+    if (own.damage !== undefined) await LogFolder.discard(path);
+    return exitStatus.done;
+  });
+}
+
+async function recover(db: Database, newest: LogSource | undefined, { out, signal }: OperatorContext): Promise<void> {
+  const done = await recoverLog(newest, { db, now: Date.now, signal });
+  if (done.kind === "complete") out(`the log is complete: the database has its ${done.size} entries`);
+  else {
+    const count = done.to - done.from;
+    out(`put back the entries ${done.from} to ${done.to - 1} from ${newest?.name}: ${count} in all`);
+    out("their posts, comments and agents stay lost, and the log says so in one more entry");
+  }
+  out("replicas go on with the log within seconds");
+}
+
+/** @throws DataFolderInUse; Error of the file system */
+async function openOwn(
+  path: string,
+  key: NoteKey,
+): Promise<{ source?: LogSource | undefined; damage?: string | undefined }> {
+  try {
+    const folder = await LogFolder.open(path, key);
+    if (folder.tree !== undefined) return { source: sourceOf(folder, folder.tree) };
+    folder.close();
+    return {};
+  } catch (error) {
+    if (!(error instanceof FolderDamage)) throw error;
+    const { tree, message: damage } = error;
+    if (tree === undefined) return { damage };
+    const fail = (): never => {
+      throw new Error(`entries are lost, and the log folder is damaged (${damage}); name a mirror with --from`);
+    };
+    return { damage, source: { name: path, tree, rangeOf: async () => fail(), entries: fail, close: () => {} } };
+  }
+}
+
+/** A folder that is older than the database does not prove that nothing newer was published. A mirror does not, either. */
+async function checkNewest(
+  db: Database,
+  own: LogSource | undefined,
+  asIs: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const { signed } = await readLogHead(db.reader(signal));
+  if (asIs || (own !== undefined && own.tree.size >= signed)) return;
+  const has = own === undefined ? "has no checkpoint" : `has a checkpoint of ${own.tree.size} entries`;
+  throw new Error(
+    `this log folder ${has}, and the database one of ${signed}; a newer one may have been published. Run the command with the` +
+      " data folder of a replica that has it, or add --as-is if you know that there is none",
+  );
+}
+
+/** @throws Error with one line if two published trees contradict each other */
+async function checkAgree(newest: LogSource, other: LogSource): Promise<void> {
+  const range = await newest.rangeOf(other.tree.size);
+  if (equalBytes(range.root(), other.tree.root)) return;
+  throw new Error(`${newest.name} and ${other.name} have different trees of ${other.tree.size} entries`);
+}
+
+/** A relative path begins in the user's folder. */
+function pathOf(from: string, { folder }: OperatorContext): string {
+  return /^https?:\/\//.test(from) ? from : resolve(folder, from);
+}

@@ -1,0 +1,147 @@
+// Key and origin of the log: who begins it, and which of them a start refuses.
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pino } from "pino";
+import { expect, it } from "vitest";
+import { startApp } from "../../src/app/app.ts";
+import { readConfig } from "../../src/config/config.ts";
+import { formatVkey } from "../../src/tlog/notes/key.ts";
+import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
+import { operateWith } from "../operator/support.ts";
+import { createDatabaseWithSchema, type TestDatabase } from "../support/database.ts";
+import { urlOf } from "../support/process.ts";
+import { startService } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
+import { testKey } from "../tlog/node-functions.ts";
+import { key, temporaryFolder } from "./support.ts";
+
+const keyText = `${formatSignerKey(key)}\n`;
+const boardLog = { mayBegin: true, origin: undefined, keyText };
+
+const identityIn = (db: TestDatabase) => db.rows<Record<string, unknown>>("SELECT origin, vkey FROM log_identity");
+
+/** The message with which a service on a database does not start. */
+async function failure(db: TestDatabase, settings: Record<string, string>): Promise<string> {
+  const environment = {
+    STOA_PORT: "0",
+    STOA_METRICS_PORT: "none",
+    STOA_DATABASE_URL: urlOf(db.config),
+    STOA_DATA_DIR: temporaryFolder(),
+    ...settings,
+  };
+  try {
+    const app = await startApp(readConfig(environment), { log: pino({ level: "silent" }) });
+    await app.close();
+    return "it started";
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function keyFile(text: string, mode = 0o600): string {
+  const path = join(temporaryFolder(), "key");
+  writeFileSync(path, text, { mode });
+  chmodSync(path, mode);
+  return path;
+}
+
+it("a start with a key begins the log, with its first entry, and a replica without one finds it", async () => {
+  const lookMs = { logLookMs: { identity: 20, notes: 20 } };
+  const dataDir = temporaryFolder();
+  const keyless = await startService({ config: { dataDir }, overrides: lookMs });
+  const { db } = keyless;
+  expect(await identityIn(db)).toEqual([]);
+  const service = await startService({ db, config: { boardLog }, overrides: lookMs });
+  expect(await identityIn(db)).toEqual([{ origin: "stoa.example/log", vkey: formatVkey(key) }]);
+  const [first] = await db.rows<{ entry: string }>("SELECT entry FROM log_entries WHERE idx = 0");
+  expect(JSON.parse(first?.entry ?? "")).toEqual({
+    origin: "stoa.example/log",
+    ts: expect.any(String),
+    type: "log",
+    v: 1,
+    vkey: formatVkey(key),
+  });
+  expect((await service.rest("/readyz")).body.warning).toBeUndefined();
+  await waitUntil("the folder of the replica without a key", () => existsSync(join(dataDir, "log", "lock")));
+});
+
+it("without a key, or with STOA_LOG=off, no log begins", async () => {
+  const { db } = await startService();
+  await startService({ db, config: { boardLog: { ...boardLog, mayBegin: false } } });
+  expect(await identityIn(db)).toEqual([]);
+});
+
+it("a start stops with one line for a key or an origin that are not those of the log", async () => {
+  const { db } = await startService({ config: { boardLog } });
+  const other = formatSignerKey(await testKey("stoa.example/log", 8));
+  expect(await failure(db, { STOA_LOG_KEY_FILE: keyFile(other) })).toMatch(
+    /^The key file of the log is of stoa\.example\/log\+\S+, and this log began with stoa\.example\/log\+\S+\. The key of a log cannot change: .*\.$/,
+  );
+  expect(await failure(db, { STOA_LOG_ORIGIN: "other.example/log" })).toBe(
+    "STOA_LOG_ORIGIN is other.example/log, but this log began as stoa.example/log, which cannot change.",
+  );
+  expect(await failure(db, { STOA_LOG_KEY_FILE: keyFile(keyText), STOA_LOG_ORIGIN: key.name })).toBe("it started");
+});
+
+it("a start stops with one line for a key file that others may read, or that holds no key", async () => {
+  const db = await createDatabaseWithSchema();
+  const readable = keyFile(keyText, 0o640);
+  expect(await failure(db, { STOA_LOG_KEY_FILE: readable })).toBe(
+    `STOA_LOG_KEY_FILE names a file that others may read; run: chmod 600 ${readable}.`,
+  );
+  expect(await failure(db, { STOA_LOG_KEY_FILE: "/nonexistent" })).toBe(
+    "STOA_LOG_KEY_FILE names a file that cannot be read (ENOENT).",
+  );
+  const bad = {
+    "two lines": keyText + keyText,
+    "a public key": formatVkey(key),
+    nothing: "\n",
+    "other bytes": "PRIVATE+KEY+a+b",
+  };
+  for (const [what, text] of Object.entries(bad)) {
+    const message = await failure(db, { STOA_LOG_KEY_FILE: keyFile(text) });
+    expect([what, message]).toEqual([
+      what,
+      expect.stringMatching(/^STOA_LOG_KEY_FILE does not hold a key of a log: [^\n]*\.$/),
+    ]);
+    expect(message).not.toContain(text.trim().slice(30) || "none");
+  }
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, "log"));
+  const path = join(folder, "log", "key");
+  writeFileSync(path, keyText, { mode: 0o644 });
+  expect(await failure(db, { STOA_DATA_DIR: folder })).toBe(
+    `STOA_LOG_KEY_FILE is ${path} by default and names a file that others may read; run: chmod 600 ${path}.`,
+  );
+  chmodSync(path, 0o600);
+  expect(await failure(db, { STOA_DATA_DIR: folder })).toBe("it started");
+  expect(await identityIn(db)).toHaveLength(1);
+});
+
+it("no log begins where the folder has a checkpoint and the database has no log", async () => {
+  const db = await createDatabaseWithSchema();
+  const dataDir = temporaryFolder();
+  mkdirSync(join(dataDir, "log"));
+  writeFileSync(join(dataDir, "log", "checkpoint"), "some note\n");
+  const service = await startService({ db, config: { boardLog, dataDir } });
+  expect((await service.rest("/readyz")).body.warning).toMatch(/log folder .* is of a log, and the database has none/);
+  expect(await identityIn(db)).toEqual([]);
+});
+
+it("stoa keygen writes a key that only its owner may read, and leaves an existing file", async () => {
+  const path = join(temporaryFolder(), "key");
+  const settings = { STOA_SITE_URL: "https://stoa.example:8443" };
+  const made = await operateWith(settings, ["keygen", path]);
+  expect(made).toEqual({
+    status: 0,
+    out: [expect.stringMatching(/^stoa\.example:8443\/log\+[0-9a-f]{8}\+A\S+$/)],
+    notes: [],
+  });
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  const text = readFileSync(path, "utf8");
+  expect(text).toMatch(/^PRIVATE\+KEY\+stoa\.example:8443\/log\+[0-9a-f]{8}\+\S+\n$/);
+  const again = await operateWith(settings, ["keygen", path]);
+  expect(again).toEqual({ status: 3, out: [], notes: [`stoa keygen: ${path} exists, and is left as it is`] });
+  expect(readFileSync(path, "utf8")).toBe(text);
+  expect((await operateWith({}, ["keygen", path])).notes[0]).toMatch(/STOA_LOG_ORIGIN or STOA_SITE_URL must be set/);
+});

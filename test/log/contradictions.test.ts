@@ -1,0 +1,68 @@
+// What is served while the database contradicts what was published, or cannot be published.
+import { expect, it } from "vitest";
+import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
+import { createDatabaseWithSchema } from "../support/database.ts";
+import { beginTestLog } from "../support/log.ts";
+import { type Service, startService } from "../support/service.ts";
+
+async function start(): Promise<{ service: Service; post: number; key: string }> {
+  const db = await createDatabaseWithSchema();
+  const keyText = formatSignerKey(await beginTestLog(db));
+  const service = await startService({ db, config: { boardLog: { mayBegin: true, origin: undefined, keyText } } });
+  const { key } = await service.register();
+  const { body } = await service.rest("posts", { key, body: { title: "A race", body: "Achilles" } });
+  const post = body.post.id;
+  expect((await fetch(`${service.url}/api/v1/posts/${post}/proof`)).status).toBe(200);
+  return { service, post, key };
+}
+
+it("a text that was changed in the database is not proved, and the operator is warned until it is restored", async () => {
+  const { service, post } = await start();
+  const { db, rest } = service;
+  await db.rows("UPDATE posts SET body = 'The tortoise' WHERE id = ?", [post]);
+  expect(await rest(`posts/${post}/proof`)).toMatchObject({
+    status: 503,
+    body: { error: "unavailable", message: `The text of post ${post} contradicts what the log has committed to.` },
+  });
+  expect((await rest("/readyz")).body.warning).toMatch(`contradict what the log has committed to (post ${post})`);
+  await db.rows("UPDATE posts SET body = 'Achilles' WHERE id = ?", [post]);
+  expect((await fetch(`${service.url}/api/v1/posts/${post}/proof`)).status).toBe(200);
+  expect((await rest("/readyz")).body.warning).toBeUndefined();
+});
+
+it("a tile or an entry that was changed in the database is not served", async () => {
+  const { service } = await start();
+  const { db, rest } = service;
+  // Another replica has no tiles in memory.
+  const other = await startService({ db });
+  await db.rows("DROP TRIGGER IF EXISTS log_entries_are_not_updated");
+  await db.rows("UPDATE log_entries SET entry = REPLACE(entry, 'agent', 'agenT') WHERE idx = 1");
+  const answers = { "/log/tile/entries/000.p/2": 503, "/api/v1/log/entries/1/proof": 503 };
+  for (const [path, status] of Object.entries(answers)) {
+    const reply = await rest(path);
+    expect([path, reply.status, reply.headers.get("cache-control")]).toEqual([path, status, null]);
+  }
+  await db.rows("UPDATE log_tiles SET hashes = CONCAT(REPEAT('x', 32), SUBSTRING(hashes, 33)) WHERE level = 0");
+  for (const path of ["/log/tile/0/000.p/1", "/log/tile/entries/000.p/1", "/api/v1/log/entries/0/proof"]) {
+    const reply = await other.rest(path);
+    expect([path, reply.status, reply.body.error]).toEqual([path, 503, "unavailable"]);
+  }
+  expect((await fetch(`${other.url}/log/checkpoint`)).status).toBe(200);
+});
+
+it("while the log is frozen the board writes on, and a proof of what is new waits 5 seconds and then gets 503", async () => {
+  const { service, key } = await start();
+  const { db, rest } = service;
+  const before = await (await fetch(`${service.url}/log/checkpoint`)).text();
+  await db.rows("UPDATE log_head SET restored = 1");
+  const { status, body } = await rest("posts", { key, body: { title: "While it is frozen" } });
+  expect(status).toBe(201);
+  expect(await rest(`posts/${body.post.id}/proof`)).toMatchObject({
+    status: 503,
+    body: { error: "unavailable", message: "The log does not have this yet.", retry_after_seconds: 1 },
+  });
+  expect(await (await fetch(`${service.url}/log/checkpoint`)).text()).toBe(before);
+  expect((await rest("/readyz")).body.warning).toMatch(
+    /^The log is frozen, and nothing is added to it\. .* recover --log/,
+  );
+});

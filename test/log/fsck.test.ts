@@ -1,0 +1,112 @@
+// What fsck finds of the log besides wrong bits, and what it repairs.
+import { beforeAll, expect, it } from "vitest";
+import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
+import { operate } from "../operator/support.ts";
+import { createDatabaseWithSchema, type TestDatabase } from "../support/database.ts";
+import { beginTestLog, entriesOf, faultsOfLog } from "../support/log.ts";
+import { type Agent, type Moderated, startModerated } from "../support/moderation.ts";
+import { waitUntil } from "../support/wait.ts";
+
+let db: TestDatabase;
+let service: Moderated;
+let author: Agent;
+const posts: number[] = [];
+
+const fsck = async (...options: string[]) => (await operate(db.config, ["fsck", ...options])).out;
+const isWhole = () =>
+  waitUntil("the whole log", async () => {
+    const rows = await db.rows(
+      `SELECT 1 FROM log_identity i JOIN log_head h JOIN ledger_head l JOIN moderation_head m
+       WHERE i.imported = '' AND h.signed = h.size AND h.receipts = l.seq AND h.acts = m.newest
+         AND NOT EXISTS (SELECT 1 FROM log_outbox)`,
+    );
+    return rows.length === 1;
+  });
+
+beforeAll(async () => {
+  db = await createDatabaseWithSchema();
+  const keyText = formatSignerKey(await beginTestLog(db));
+  service = await startModerated({ db, config: { boardLog: { mayBegin: true, origin: undefined, keyText } } });
+  author = await service.register();
+  for (let n = 0; n < 300; n++) posts.push(await service.post(author, { title: `Post ${n}` }));
+  await isWhole();
+});
+
+it("finds nothing while services write", async () => {
+  let isWriting = true;
+  const writing = (async () => {
+    for (let n = 0; isWriting; n++) {
+      const path = `posts/${posts[n % posts.length]}`;
+      await service.rest(path, { method: "PATCH", key: author.key, body: { body: `Body ${n}` } });
+      await service.rest(await service.post(author).then((id) => `posts/${id}`), { method: "DELETE", key: author.key });
+    }
+  })();
+  for (let run = 0; run < 5; run++) expect(await fsck()).toEqual([]);
+  isWriting = false;
+  await writing;
+});
+
+it("writes tiles that are missing or wrong, the last ones too", async () => {
+  await isWhole();
+  await db.rows("DELETE FROM log_tiles WHERE level = 1");
+  await db.rows("UPDATE log_tiles SET hashes = REPEAT('x', LENGTH(hashes))");
+  const found = await fsck();
+  expect(found).toContain("log_tiles level 1 n 0: the tile is missing");
+  expect(found).toContain("log_tiles.hashes level 0 n 0: it differs from the entries");
+  expect(await fsck("--repair")).toEqual(found.map((line) => `${line}; repaired`));
+  expect(await faultsOfLog(db)).toEqual([]);
+});
+
+it("a changed entry is found, and no tile follows it", async () => {
+  await isWhole();
+  const [row] = await db.rows<{ entry: string }>("SELECT entry FROM log_entries WHERE idx = 7");
+  await db.rows("DROP TRIGGER log_entries_are_not_updated");
+  await db.rows('UPDATE log_entries SET entry = REPLACE(entry, \'"ts":"2\', \'"ts":"1\') WHERE idx = 7');
+  const found = await fsck("--repair");
+  expect(found).toContainEqual(expect.stringMatching(/^log_head.root id 1: it is not the root of the \d+ entries/));
+  expect(found).toContain("log_tiles.hashes level 0 n 0: it differs from the entries; not repaired");
+  // fsck has restored the trigger.
+  await db.rows("DROP TRIGGER log_entries_are_not_updated");
+  await db.rows("UPDATE log_entries SET entry = ? WHERE idx = 7", [row?.entry]);
+  await fsck("--repair");
+  expect(await fsck()).toEqual([]);
+});
+
+it("a text that contradicts the log is found, and never changed", async () => {
+  const id = posts[0];
+  await db.rows("UPDATE posts SET body = CONCAT(body, '!') WHERE id = ?", [id]);
+  const line = `posts.salt id ${id}: the text contradicts what the log has committed to: restore or remove it`;
+  expect(await fsck("--repair")).toContain(`${line}; not repaired`);
+  await db.rows("UPDATE posts SET body = LEFT(body, LENGTH(body) - 1) WHERE id = ?", [id]);
+});
+
+it("a text that is not in the log is added", async () => {
+  await db.rows(
+    `INSERT INTO comments (id, post_id, author_id, body, created_at, noted)
+     SELECT 900, id, author_id, 'By a version from before', created_at, 0 FROM posts WHERE id = ?`,
+    [posts[1]],
+  );
+  expect(await fsck()).toContain("comments.salt id 900: the text is not in the log");
+  expect(await fsck("--repair")).toContain("comments.salt id 900: the text is not in the log; repaired");
+  await isWhole();
+  expect((await entriesOf(db)).at(-1)).toMatchObject({ type: "comment", id: 900, post: posts[1], imported: true });
+  expect(await faultsOfLog(db)).toEqual([]);
+});
+
+it("a deletion that the log does not tell of, and an entry that has waited, are found", async () => {
+  await service.app.close();
+  await db.rows(
+    `INSERT INTO removed_posts (id, community_id, author_id, title, body, upvotes, downvotes, comment_count, created_at,
+       edited_at, locked, removed_by, removed_at)
+     SELECT id, community_id, author_id, '', '', 0, 0, 0, created_at, edited_at, 0, 'author', 5 FROM posts WHERE id = ?`,
+    [posts[2]],
+  );
+  await db.rows("DELETE FROM posts WHERE id = ?", [posts[2]]);
+  const entry = `{"id":5,"of":"post","ts":"2026-01-31T00:00:04.120Z","type":"deletion","v":1}`;
+  await db.rows("INSERT INTO log_outbox (id, item, item_id, entry) VALUES (90000, 'post', 5, ?)", [entry]);
+  const found = await fsck();
+  expect(found).toContain(`removed_posts id ${posts[2]}: the log does not tell of its deletion`);
+  expect(found).toContain(
+    "log_outbox id 90000: the entry has waited for over a minute: a replica with the log's key adds it",
+  );
+});

@@ -1,0 +1,145 @@
+import { beforeEach, expect, it } from "vitest";
+import { importRowsLeft } from "../../src/log/import.ts";
+import type { SignerKey } from "../../src/tlog/notes/signer-key.ts";
+import { createDatabaseWithSchema, type TestDatabase } from "../support/database.ts";
+import {
+  type AnyEntry,
+  beginTestLog,
+  entriesOf,
+  faultsOfLog,
+  type LogReplica,
+  startLogReplica,
+} from "../support/log.ts";
+import { type Moderated, spam, startModerated } from "../support/moderation.ts";
+
+const { signal } = new AbortController();
+let db: TestDatabase;
+
+beforeEach(async () => {
+  db = await createDatabaseWithSchema();
+});
+
+const identity = async () => (await db.rows<{ imported: string }>("SELECT imported FROM log_identity"))[0]?.imported;
+
+/** Runs the sequencer and the import, as a replica does at each tick, until the import has ended. */
+async function importAll({ run, import: rows, sequencer }: LogReplica): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        await run();
+        await rows.run(signal, sequencer.goesOn);
+        return (await identity()) === "" && rows.hasEnded;
+      },
+      { interval: 5 },
+    )
+    .toBe(true);
+}
+
+/** Whether everything that is said has its index. */
+async function isSequenced(): Promise<boolean> {
+  const [row] = await db.rows<{ rest: number }>(
+    `SELECT (SELECT COUNT(*) FROM log_outbox) + (SELECT newest FROM moderation_head) + (SELECT seq FROM ledger_head)
+       - (SELECT acts + receipts FROM log_head) AS rest`,
+  );
+  return Number(row?.rest) === 0;
+}
+
+/** Sequences the rest. @returns what is wrong with the log then */
+async function faultsAtTheEnd({ run }: LogReplica): Promise<string[]> {
+  await expect.poll(() => run().then(isSequenced), { interval: 5 }).toBe(true);
+  return faultsOfLog(db);
+}
+
+/** Agents, communities, posts and comments, directly in the database, without the log. */
+async function fill(posts: number, comments = posts): Promise<void> {
+  await db.pool.query(
+    "INSERT INTO agents (id, name, name_key, bio, key_hash, created_at) VALUES (1, 'Zeno', 'zeno', 'é', REPEAT('a', 32), 5)",
+  );
+  const rows = (count: number, row: (id: number) => unknown[]) => Array.from({ length: count }, (_, at) => row(at + 1));
+  await db.pool.query("INSERT INTO posts (id, community_id, author_id, title, body, created_at) VALUES ?", [
+    rows(posts, (id) => [id * 2, 1, 1, `Post ${id}`, "", id]),
+  ]);
+  await db.pool.query("INSERT INTO comments (id, post_id, parent_id, author_id, body, created_at) VALUES ?", [
+    rows(comments, (id) => [id, 2, id === 1 ? null : 1, 1, `Comment ${id}`, id]),
+  ]);
+}
+
+it("imports what stands: neither what is removed nor an agent that is erased", async () => {
+  const service: Moderated = await startModerated({ db });
+  const [author, erased] = [await service.register("Zeno"), await service.register("Diodorus")];
+  await service.found(author, "porch");
+  const [kept, removed] = [await service.post(author), await service.post(author)];
+  const [comment, gone] = [await service.comment(author, kept), await service.comment(author, removed)];
+  await service.rest(`posts/${kept}`, { method: "PATCH", key: author.key, body: { title: "Edited" } });
+  await service.operator.remove({ postId: BigInt(removed), reason: spam, keepForDays: 1n });
+  await service.operator.remove({ commentId: BigInt(gone), reason: spam });
+  await service.operator.eraseAgent({ name: erased.name, reason: spam });
+  await service.app.close();
+  const key = await beginTestLog(db, Date.now());
+  const replica = await startLogReplica(db.config, key);
+  expect(await importRowsLeft(replica.db.reader(signal))).toBeGreaterThanOrEqual(4);
+  await importAll(replica);
+  expect(await importRowsLeft(replica.db.reader(signal))).toBe(0);
+  expect(await faultsAtTheEnd(replica)).toEqual([]);
+  const [first, ...entries]: AnyEntry[] = await entriesOf(db);
+  expect(first.type).toBe("log");
+  const texts = entries.filter(({ content }) => content !== undefined);
+  expect(texts.every(({ imported }) => imported)).toBe(true);
+  expect(texts.filter(({ type }) => type === "post").map(({ id }) => id)).toEqual([kept]);
+  expect(texts.filter(({ type }) => type === "comment").map(({ id }) => id)).toEqual([comment]);
+  // Receipts and acts from before are there as well, each once.
+  expect(entries.filter(({ type }) => type === "act").map(({ act }) => act)).toEqual(["remove", "remove", "erase"]);
+  expect(entries.filter(({ type }) => type === "receipt").map(({ seq, imported }) => [seq, imported])).toEqual([
+    [1, true],
+  ]);
+});
+
+it("edits and deletions while it runs agree with the log", async () => {
+  await fill(600);
+  const key = await beginTestLog(db);
+  const service = await startModerated({ db });
+  const author = await service.register();
+  await db.pool.query("UPDATE posts SET author_id = (SELECT id FROM agents ORDER BY id DESC LIMIT 1)");
+  const replica = await startLogReplica(db.config, key);
+  const importing = importAll(replica);
+  for (let id = 600; id > 0; id--) {
+    const [method, body] = id % 5 === 0 ? ["DELETE", undefined] : ["PATCH", { body: `Edited ${id}` }];
+    const { status } = await service.rest(`posts/${id * 2}`, { method, key: author.key, body });
+    expect(status).toBe(200);
+  }
+  await importing;
+  expect(await faultsAtTheEnd(replica)).toEqual([]);
+  const entries = await entriesOf(db);
+  // Both came first: the import of some rows, and the edit of others.
+  expect(entries.some(({ type }) => type === "edit")).toBe(true);
+  expect(entries.filter(({ type }) => type === "post").length).toBeLessThan(600);
+});
+
+it("goes on where it stood after a failure, and another replica takes over", async () => {
+  await fill(300);
+  const key: SignerKey = await beginTestLog(db);
+  const [first, second] = [await startLogReplica(db.config, key), await startLogReplica(db.config, key)];
+  await db.pool.query(
+    "CREATE TRIGGER fails BEFORE UPDATE ON posts FOR EACH ROW IF OLD.id = 400 THEN SIGNAL SQLSTATE '45000'; END IF",
+  );
+  await expect(first.import.run(signal, true)).rejects.toThrow();
+  expect(await identity()).toBe("post 256");
+  await db.pool.query("DROP TRIGGER fails");
+  await second.import.run(signal, false);
+  expect(await identity()).toBe("post 256");
+  await importAll(second);
+  expect(await faultsAtTheEnd(second)).toEqual([]);
+  expect((await entriesOf(db)).filter(({ type }) => type === "post")).toHaveLength(300);
+});
+
+it("waits while the outbox is full", async () => {
+  await fill(1500);
+  const key = await beginTestLog(db);
+  const replica = await startLogReplica(db.config, key);
+  const waiting = async () => Number((await db.rows<{ n: number }>("SELECT COUNT(*) AS n FROM log_outbox"))[0]?.n);
+  for (let times = 0; times < 3; times++) await replica.import.run(signal, true);
+  expect(await waiting()).toBeGreaterThanOrEqual(1024);
+  expect(await waiting()).toBeLessThan(1024 + 128);
+  await importAll(replica);
+  expect(await faultsAtTheEnd(replica)).toEqual([]);
+});

@@ -1,0 +1,43 @@
+// Interrupts what writes to the disk and to the database, before or after any of its steps.
+import promises, { type FileHandle, open } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import type { Database } from "../../src/store/database/database.ts";
+
+/** Called before a step is done; it may throw instead. `done` is called after it. */
+type OnStep = (name: string, number: number) => { done?: () => void } | undefined;
+
+const ofFiles = ["write", "appendFile", "sync", "truncate"] as const;
+
+/** Wraps every step from now on. @returns a function that ends it, and tells how many steps there were */
+export async function watchSteps(db: Database, onStep: OnStep): Promise<() => number> {
+  const file = await open(".", "r");
+  const prototype = Object.getPrototypeOf(file) as FileHandle;
+  await file.close();
+  let count = 0;
+  const undo: (() => void)[] = [];
+  // biome-ignore lint/suspicious/noExplicitAny: it wraps functions of any kind.
+  const wrap = (owner: any, name: string) => {
+    const original = owner[name];
+    owner[name] = async function (this: unknown, ...args: unknown[]) {
+      count += 1;
+      const step = onStep(name, count);
+      try {
+        return await original.apply(this, args);
+      } finally {
+        step?.done?.();
+      }
+    };
+    undo.push(() => {
+      owner[name] = original;
+    });
+  };
+  for (const name of ofFiles) wrap(prototype, name);
+  wrap(promises, "rename");
+  wrap(db.priority, "transaction");
+  syncBuiltinESMExports();
+  return () => {
+    for (const each of undo) each();
+    syncBuiltinESMExports();
+    return count;
+  };
+}

@@ -1,0 +1,261 @@
+// What everybody can read of the log, over REST: checkpoint, tiles, bundles, policy, proofs, entries.
+import { gunzipSync } from "node:zlib";
+import { Code } from "@connectrpc/connect";
+import { beforeAll, describe, expect, it } from "vitest";
+import { LogService } from "../../gen/stoa/v1/log_service_pb.js";
+import { openCheckpoint } from "../../src/tlog/notes/checkpoint.ts";
+import { formatVkey } from "../../src/tlog/notes/key.ts";
+import { parsePolicy } from "../../src/tlog/notes/policy.ts";
+import { formatSignerKey, type SignerKey } from "../../src/tlog/notes/signer-key.ts";
+import type { ExpectedItem } from "../../src/tlog/proofs/expected-item.ts";
+import { verifyItem } from "../../src/tlog/proofs/verify-item.ts";
+import { parseBundle } from "../../src/tlog/tiles/bundle.ts";
+import { formatTilePath } from "../../src/tlog/tiles/tile-path.ts";
+import { TiledTree } from "../../src/tlog/tiles/tiled-tree.ts";
+import { createDatabaseWithSchema } from "../support/database.ts";
+import { beginTestLog } from "../support/log.ts";
+import { rawRequest } from "../support/raw-request.ts";
+import type { Service } from "../support/service.ts";
+import { startService } from "../support/service.ts";
+import { functions, hasher } from "../tlog/node-functions.ts";
+
+let service: Service;
+let key: SignerKey;
+let zeno: string;
+beforeAll(async () => {
+  const db = await createDatabaseWithSchema();
+  key = await beginTestLog(db);
+  const boardLog = { mayBegin: true, origin: undefined, keyText: formatSignerKey(key) };
+  service = await startService({ db, config: { boardLog } });
+  zeno = (await service.register("Zeno")).key;
+});
+
+const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
+const get = (path: string, headers: Record<string, string> = {}) => fetch(service.url + path, { headers });
+const bytesOf = async (path: string) => new Uint8Array(await (await get(path)).arrayBuffer());
+const make = async (path: string, body: object) => (await service.rest(path, { key: zeno, body })).body;
+
+async function checkpoint() {
+  return (await openCheckpoint(await bytesOf("/log/checkpoint"), [key], functions.verifyEd25519)).checkpoint;
+}
+
+/** Verifies a proof, as its reader does. */
+async function prove(path: string, item: ExpectedItem) {
+  const proof = await bytesOf(`/api/v1/${path}`);
+  return verifyItem(proof, item, [key], functions);
+}
+
+/** Makes posts until the log is larger than a full tile. */
+async function fillTile(): Promise<void> {
+  const batches = Array.from({ length: 10 }, (_, at) => at);
+  for (const batch of batches) {
+    await Promise.all(
+      Array.from({ length: 30 }, (_, at) => make("posts", { title: `Post ${batch} ${at}`, body: "x" })),
+    );
+  }
+  const { post } = await make("posts", { title: "The last" });
+  await get(`/api/v1/posts/${post.id}/proof`);
+}
+
+describe("a proof", () => {
+  it("of a post waits until it is published, and proves its text; one of its author proves the name", async () => {
+    const { post } = await make("posts", { title: "A race", body: "Achilles never catches up.", community: "general" });
+    const shown = { title: "A race", body: "Achilles never catches up." };
+    const proved = await prove(`posts/${post.id}/proof`, { kind: "post", id: post.id, shown });
+    const { agent } = proved.content as { agent: number };
+    await prove("agents/zeno/proof", { kind: "agent", id: agent, shown: { name: "Zeno" } });
+    const response = await get(`/api/v1/posts/${post.id}/proof`);
+    expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+    expect(response.headers.get("cache-control")).toBe("no-cache");
+  });
+
+  it("is of the newest text, and without a text once that is removed; the removal can be proved", async () => {
+    const { post } = await make("posts", { title: "First", body: "one" });
+    const { comment } = await make(`posts/${post.id}/comments`, { body: "first" });
+    await service.rest(`posts/${post.id}`, { method: "PATCH", key: zeno, body: { body: "two" } });
+    await prove(`posts/${post.id}/proof`, { kind: "post", id: post.id, shown: { title: "First", body: "two" } });
+    await prove(`comments/${comment.id}/proof`, { kind: "comment", id: comment.id, shown: { body: "first" } });
+    expect((await service.rest(`posts/${post.id}/proof?of=removal`)).status).toBe(404);
+    await service.rest(`posts/${post.id}`, { method: "DELETE", key: zeno });
+    await prove(`posts/${post.id}/proof?of=removal`, { kind: "removal", of: "post", id: post.id });
+    const proved = await prove(`posts/${post.id}/proof`, { kind: "post", id: post.id });
+    expect(proved.content).toBeUndefined();
+  });
+
+  it("is given of communities, receipts and entries, too", async () => {
+    await make("communities", { name: "stoics", title: "Stoics" });
+    await prove("communities/stoics/proof", { kind: "community", shown: { name: "stoics", title: "Stoics" } });
+    await prove("house/receipts/1/proof", { kind: "receipt", seq: 1 });
+    const first = await prove("log/entries/0/proof", { kind: "entry", index: 0 });
+    expect(first.entry).toMatchObject({ type: "log", origin: key.name });
+  });
+
+  it("is not given of what the log does not have", async () => {
+    const answers = {
+      "posts/999999/proof": ["not_found", 404],
+      "posts/0/proof": ["bad_input", 400],
+      "posts/1/proof?of=votes": ["bad_input", 400],
+      "comments/999999/proof?of=removal": ["not_found", 404],
+      "agents/nobody/proof": ["not_found", 404],
+      "agents/Zeno/proof?of=removal": ["not_found", 404],
+      "communities/nowhere/proof": ["not_found", 404],
+      "house/receipts/999999/proof": ["not_found", 404],
+      "log/entries/999999/proof": ["not_found", 404],
+      "log/entries/-1/proof": ["bad_input", 400],
+      "log/entries/9007199254740992/proof": ["bad_input", 400],
+    };
+    for (const [path, [error, status]] of Object.entries(answers)) {
+      const reply = await service.rest(path);
+      expect([path, reply.body.error, reply.status]).toEqual([path, error, status]);
+    }
+  });
+});
+
+describe("checkpoint and policy", () => {
+  it("the checkpoint has an ETag, by which a reader that has it gets no body", async () => {
+    const first = await get("/log/checkpoint");
+    expect(first.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+    const etag = first.headers.get("etag") ?? "";
+    expect(etag).not.toBe("");
+    expect((await checkpoint()).origin).toBe(key.name);
+    const again = await get("/log/checkpoint", { "if-none-match": etag });
+    expect([again.status, await again.text()]).toEqual([304, ""]);
+  });
+
+  it("the policy names the key and the address of the log", async () => {
+    const { logs } = await parsePolicy(await bytesOf("/log/policy"), functions.sha256);
+    expect(logs.map(({ key, url }) => [formatVkey(key), url])).toEqual([[formatVkey(key), `${service.url}/log`]]);
+  });
+});
+
+describe("tiles and bundles", () => {
+  it("hash to the root of the checkpoint, also over the end of a full tile", { timeout: 60_000 }, async () => {
+    await fillTile();
+    const tree = await checkpoint();
+    expect(tree.size).toBeGreaterThan(300);
+    const tiled = await TiledTree.open(tree, (tile) => bytesOf(`/log/${formatTilePath(tile)}`), functions.sha256);
+    const rest = tree.size % 256;
+    for (const [path, from, width] of [
+      ["000", 0, 256],
+      [`001.p/${rest}`, 256, rest],
+      ["000.p/7", 0, 7],
+    ] as const) {
+      const entries = parseBundle(await bytesOf(`/log/tile/entries/${path}`), width);
+      for (const [at, entry] of entries.entries()) {
+        expect(hex(await tiled.subtree({ height: 0, index: from + at }))).toBe(hex(hasher.leaf(entry)));
+      }
+    }
+  });
+
+  it("may be cached for ever; bundles are compressed for those who ask, hashes are not", async () => {
+    for (const path of ["/log/tile/0/000", "/log/tile/entries/000", "/log/tile/0/000.p/3", "/log/tile/1/000.p/1"]) {
+      const { headers } = await get(path);
+      expect([path, headers.get("content-type"), headers.get("cache-control")]).toEqual([
+        path,
+        "application/octet-stream",
+        "public, max-age=31536000, immutable",
+      ]);
+      expect(headers.get("etag")).toMatch(/^"[^"]+"$/);
+    }
+    const zipped = await rawRequest(`${service.url}/log/tile/entries/000`, {
+      headers: { "accept-encoding": "gzip" },
+    });
+    expect(zipped.headers).toMatchObject({ "content-encoding": "gzip", vary: "accept-encoding" });
+    expect(new Uint8Array(gunzipSync(zipped.body))).toEqual(await bytesOf("/log/tile/entries/000"));
+    const hashes = await get("/log/tile/0/000", { "accept-encoding": "gzip" });
+    expect(hashes.headers.get("content-encoding")).toBeNull();
+  });
+
+  it("whose path is malformed, empty, not in its shortest form or beyond the tree are not found", async () => {
+    const { size } = await checkpoint();
+    const paths = [
+      "",
+      "0",
+      "0/0",
+      "0/000.p/0",
+      "0/000.p/256",
+      "0/000.p/01",
+      "00/000",
+      "0/x000/000",
+      "0/x001",
+      "-1/000",
+      "64/000",
+      "entries/000/",
+      "entries/000.p/",
+      "other/000",
+      "0/%30%30%30%2fx",
+      `0/001.p/${(size % 256) + 1}`,
+      "1/000",
+      "2/000.p/1",
+      "0/x999/x999/x999/x999/999",
+      `0/${"x001/".repeat(400)}000`,
+    ];
+    const answers = await Promise.all(paths.map(async (path) => [path, (await get(`/log/tile/${path}`)).status]));
+    expect(answers).toEqual(paths.map((path) => [path, 404]));
+  });
+});
+
+describe("the list of entries", () => {
+  it("goes through the log in pages, and shows the exact texts with their leaves", async () => {
+    const first = await service.rest("log/entries?limit=2");
+    expect(Object.keys(first.body)).toEqual(["ok", "size", "entries", "next_from"]);
+    expect(first.body.entries.map(({ index }: { index: number }) => index)).toEqual([0, 1]);
+    const { body } = await service.rest(`log/entries?limit=2&from=${first.body.next_from}`);
+    const bundle = parseBundle(await bytesOf("/log/tile/entries/000.p/4"), 4);
+    const shown = [...first.body.entries, ...body.entries];
+    expect(shown.map(({ entry }) => entry)).toEqual(bundle.map((entry) => Buffer.from(entry).toString()));
+    expect(shown.map((each) => each.leaf_hash)).toEqual(bundle.map((entry) => hex(hasher.leaf(entry))));
+    const last = await service.rest(`log/entries?from=${body.size - 1}`);
+    expect([last.body.entries.length, last.body.next_from]).toEqual([1, null]);
+  });
+
+  it("of one item has all that was said of it", async () => {
+    const { post } = await make("posts", { title: "Listed", body: "one" });
+    await service.rest(`posts/${post.id}`, { method: "PATCH", key: zeno, body: { body: "two" } });
+    await get(`/api/v1/posts/${post.id}/proof`);
+    const { body } = await service.rest(`log/entries?item=post&item_id=${post.id}`);
+    expect(body.entries.map(({ entry }: { entry: string }) => JSON.parse(entry).type)).toEqual(["post", "edit"]);
+    for (const query of ["item=post", "item_id=3", "item=vote&item_id=3", "limit=257", "limit=0", "from=-1"]) {
+      expect([query, (await service.rest(`log/entries?${query}`)).body.error]).toEqual([query, "bad_input"]);
+    }
+  });
+});
+
+it.each(["connect", "grpc", "grpc-web"] as const)("over %s there is the same", async (protocol) => {
+  const client = service.connect(LogService, protocol);
+  const { post } = await make("posts", { title: "By RPC" });
+  const { proof } = await client.getProof({ item: { case: "postId", value: BigInt(post.id) } });
+  const item = { kind: "post", id: post.id, shown: { title: "By RPC" } } as const;
+  await verifyItem(proof?.data as Uint8Array, item, [key], functions);
+  const { checkpoint: signed } = await client.getCheckpoint({});
+  expect((await openCheckpoint(signed?.data as Uint8Array, [key], functions.verifyEd25519)).checkpoint.origin).toBe(
+    key.name,
+  );
+  const { tile } = await client.getTile({ path: "entries/000.p/2" });
+  expect(hex(tile?.data as Uint8Array)).toBe(hex(await bytesOf("/log/tile/entries/000.p/2")));
+  const { policy } = await client.getPolicy({});
+  expect(policy?.contentType).toBe("text/plain; charset=utf-8");
+  const { entries } = await client.listLogEntries({ from: 1n, limit: 1n });
+  expect(entries.map(({ index }) => index)).toEqual([1n]);
+  await expect(client.getProof({})).rejects.toMatchObject({ code: Code.InvalidArgument });
+  await expect(client.getTile({ path: "0/1" })).rejects.toMatchObject({ code: Code.NotFound });
+});
+
+it("a board without a log has none of this", async () => {
+  const { url, rest } = await startService();
+  for (const path of [
+    "/log/checkpoint",
+    "/log/policy",
+    "/log/tile/0/000.p/1",
+    "/api/v1/log/entries",
+    "/api/v1/posts/1/proof",
+  ]) {
+    const { status, body } = await rest(path);
+    expect([path, status, body]).toEqual([
+      path,
+      404,
+      { ok: false, error: "not_found", message: "This board has no log." },
+    ]);
+  }
+  expect(url).toBeDefined();
+});
