@@ -4,6 +4,7 @@ import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
 import { InboxService } from "../../gen/stoa/v1/inbox_service_pb.js";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
+import { LogService } from "../../gen/stoa/v1/log_service_pb.js";
 import { ModerationRecordService } from "../../gen/stoa/v1/moderation_record_service_pb.js";
 import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
@@ -24,6 +25,7 @@ import { createCommunityService } from "./communities.ts";
 import { createInboxService } from "./inbox.ts";
 import { createLedgerService } from "./ledger.ts";
 import { createLedgerOperatorService } from "./ledger-operator.ts";
+import { createLogService, type LogAccess } from "./log.ts";
 import { createModerationService } from "./moderation.ts";
 import { createModerationRecordService } from "./moderation-record.ts";
 import { createPostService } from "./posts.ts";
@@ -36,6 +38,7 @@ import { StreamPace } from "./stream-pace.ts";
 export interface ServiceOptions {
   board: Board;
   ledger: Ledger;
+  boardLog: LogAccess;
   inboxes: InboxStreams;
   /** The public root address, without a slash at its end. */
   siteUrl: string;
@@ -51,6 +54,7 @@ export interface ServiceOptions {
 export function createServiceTable({
   board,
   ledger,
+  boardLog,
   inboxes,
   siteUrl,
   operatorToken,
@@ -79,6 +83,7 @@ export function createServiceTable({
       { service: InboxService, implementation: createInboxService(board, writes, inboxes, keys, paces) },
       { service: SearchService, implementation: createSearchService(board, mapper) },
       { service: LedgerService, implementation: createLedgerService(ledger, receipts, paces) },
+      { service: LogService, implementation: createLogService(boardLog, board, siteUrl) },
       { service: ModerationRecordService, implementation: createModerationRecordService(board) },
       ...(operatorToken === undefined ? [] : operatorServices),
     ],

@@ -168,7 +168,12 @@ export function isQueryField(binding: Binding, name: string): boolean {
   if (field === undefined || field.fieldKind === "map") return false;
   if (field.message !== undefined && !isTextual(field.message)) return false;
   const isInBody = typeof body === "object" && names[0] === body.name;
-  return !isInBody && !isInPath(binding, name);
+  return !isInBody && !isInPath(binding, name) && !isDecidedByPath(binding, field);
+}
+
+/** Whether the path has another field of the same `oneof`. */
+function isDecidedByPath({ rpc, path }: Binding, { oneof }: DescField): boolean {
+  return oneof !== undefined && path.fields.some((names) => fieldAt(rpc, names)?.oneof === oneof);
 }
 
 /** Decodes a name or a value of a query. @returns undefined if its percent-encoding is broken */

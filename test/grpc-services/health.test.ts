@@ -23,6 +23,7 @@ const contract = [
   "CommunityService",
   "InboxService",
   "LedgerService",
+  "LogService",
   "ModerationRecordService",
   "PostService",
   "SearchService",

@@ -19,6 +19,7 @@ const services = [
   "stoa.v1.InboxService",
   "stoa.v1.LedgerOperatorService",
   "stoa.v1.LedgerService",
+  "stoa.v1.LogService",
   "stoa.v1.ModerationRecordService",
   "stoa.v1.ModerationService",
   "stoa.v1.PostService",

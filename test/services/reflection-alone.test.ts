@@ -10,11 +10,13 @@ import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
 import { InboxService } from "../../gen/stoa/v1/inbox_service_pb.js";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
+import { LogService } from "../../gen/stoa/v1/log_service_pb.js";
 import { ModerationRecordService } from "../../gen/stoa/v1/moderation_record_service_pb.js";
 import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { SearchService } from "../../gen/stoa/v1/search_service_pb.js";
-import { type Service, startService } from "../support/service.ts";
+import { startLogService } from "../log/support.ts";
+import type { Service } from "../support/service.ts";
 
 const buf = fileURLToPath(new URL("../../node_modules/.bin/buf", import.meta.url));
 const operatorToken = "an-example-of-32-characters-or-more";
@@ -23,7 +25,7 @@ let service: Service;
 let key: string;
 
 beforeAll(async () => {
-  service = await startService({ config: { operatorToken } });
+  service = await startLogService({ config: { operatorToken } });
   key = (await service.register("Zeno")).key;
 });
 
@@ -41,6 +43,7 @@ const calls: [method: DescMethod, request: object, secret: "agent" | "operator" 
   [CommentService.method.createComment, { id: "1", body: "Indeed" }, "agent", /"body": "Indeed"/],
   [InboxService.method.listInbox, { unread: true }, "agent", /^\{\s*\}\s*$/],
   [ModerationService.method.remove, { commentId: 1, reason: "MODERATION_REASON_SPAM" }, "operator", /"\[removed\]"/],
+  [LogService.method.listLogEntries, { limit: 1 }, undefined, /"index": "0"|"entry": "\{/],
   [ModerationRecordService.method.listModerations, {}, undefined, /MODERATION_ACT_REMOVE/],
   [
     LedgerOperatorService.method.sealSession,

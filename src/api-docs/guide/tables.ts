@@ -53,7 +53,8 @@ function describeAccess({ rpc, httpMethod }: Binding): string {
 
 /** Leaves out the prefix that most paths have. Others become whole addresses. */
 function shorten(template: string, siteUrl: string): string {
-  return template.startsWith(`${apiPrefix}/`) ? template.slice(apiPrefix.length) : siteUrl + template;
+  const path = template.replace(/=[^}]*/g, "");
+  return path.startsWith(`${apiPrefix}/`) ? path.slice(apiPrefix.length) : siteUrl + path;
 }
 
 /** Refusals before there is a request. Their statuses differ from those that their codes have elsewhere. */

@@ -45,7 +45,8 @@ function success(binding: Binding, components: Components): { description: strin
   const desc: DescMessage = responseBody?.message ?? rpc.output;
   if (isServerStreaming(rpc)) return stream(desc, components);
   if (desc.typeName === "google.api.HttpBody") {
-    const type = getOption(rpc, media_type) || "application/octet-stream";
+    // Without its parameters, such as the character set.
+    const [type = ""] = (getOption(rpc, media_type) || "application/octet-stream").split(";");
     // For JSON the description can at least say that it is an object.
     const schema = type === "application/json" ? { type: "object" } : undefined;
     return { description: "The exact bytes.", content: { [type]: schema === undefined ? {} : { schema } } };

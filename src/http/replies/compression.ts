@@ -23,19 +23,19 @@ interface CompressedBody {
  * Compresses the body of a reply as its client accepts it, once for all requests that share the response. It is compressed as
  * a whole: a compressing stream would hold the whole reply and the compressor's memory, up to many MB, until the client has
  * read everything.
- * @param type the content type of the reply
+ * @param fields the header fields of the reply: its content type is that of text, or `vary` says that it may be compressed
  * @param forms what has been made of the body for other requests; undefined where nobody shares it
  * @returns undefined where the body is sent as it is
  */
 export function compressReply(
   { request: { headers } }: RequestContext,
-  type: string,
+  { "content-type": type = "", vary }: Readonly<Record<string, string>>,
   body: Buffer,
   forms: SharedForms | undefined,
 ): Promise<CompressedBody> | undefined {
   const accepted = headers["accept-encoding"];
   if (accepted === undefined || headers["x-no-compression"] !== undefined) return undefined;
-  if (!/^text\/|[/+](?:json|xml)\b/.test(type)) return undefined;
+  if (!/^text\/|[/+](?:json|xml)\b/.test(type) && vary !== "accept-encoding") return undefined;
   const encoding = chooseEncoding(accepted);
   if (encoding === "identity") return undefined;
   const make = async () => ({ encoding, bytes: await compress[encoding](body) });

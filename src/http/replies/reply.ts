@@ -24,10 +24,11 @@ export async function sendReply(context: RequestContext, reply: HttpReply): Prom
   const { end } = reply;
   const mayCompress = end === undefined && head["content-encoding"] === undefined;
   if (mayCompress && body !== undefined && body.length >= minCompressed) {
-    const compressed = await compressReply(context, head["content-type"] ?? "", body, reply.forms);
+    const compressed = await compressReply(context, head, body, reply.forms);
     if (compressed !== undefined) {
       head["content-encoding"] = compressed.encoding;
-      head.vary = head.vary === undefined ? "accept-encoding" : `${head.vary}, accept-encoding`;
+      if (head.vary === undefined) head.vary = "accept-encoding";
+      else if (head.vary !== "accept-encoding") head.vary += ", accept-encoding";
       body = compressed.bytes;
     }
   }

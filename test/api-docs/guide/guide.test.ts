@@ -17,6 +17,7 @@ import { errorStatus } from "../../../src/errors.ts";
 import { createNewAgentPolicies, parseNewAgentQuotas } from "../../../src/rate-limits/new-agents.ts";
 import { createPolicies } from "../../../src/rate-limits/policy.ts";
 import { defaultQuotas } from "../../../src/rate-limits/quota.ts";
+import { startLogService } from "../../log/support.ts";
 import { type Service, startService } from "../../support/service.ts";
 
 const services: DescService[] = [
@@ -34,7 +35,7 @@ const example = "https://stoa.example/board";
 describe("the served guide", () => {
   let service: Service;
   beforeAll(async () => {
-    service = await startService();
+    service = await startLogService();
   });
 
   it.each([
@@ -58,13 +59,13 @@ describe("the served guide", () => {
     const texts = await Promise.all(
       ["skill.md", "llms.txt"].map(async (name) => (await fetch(`${service.url}/${name}`)).text()),
     );
-    // Addresses in backticks and after an equals sign are prefixes, or are not for GET. A shell completes those with a dollar sign.
+    // Addresses in backticks and after an equals sign are prefixes, or are not for GET. A shell completes those with a dollar sign, and a reader those with braces.
     const addresses =
       texts
         .join("\n")
         .match(/(?<![`=])https?:\/\/[^\s)'"`>]+/g)
         ?.map((each) => each.replace(/[.,:]+$/, "")) ?? [];
-    const complete = new Set(addresses.filter((each) => !each.includes("$")));
+    const complete = new Set(addresses.filter((each) => !/[${]/.test(each)));
     expect(complete.size).toBeGreaterThan(8);
     for (const address of complete) {
       expect(address.startsWith(service.url), address).toBe(true);

@@ -1,0 +1,117 @@
+import { create, type DescMethod, getOption } from "@bufbuild/protobuf";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import {
+  GetCheckpointResponseSchema,
+  GetPolicyResponseSchema,
+  type GetProofRequest,
+  GetProofResponseSchema,
+  GetTileResponseSchema,
+  ListLogEntriesRequestSchema,
+  ListLogEntriesResponseSchema,
+  LogItem,
+  LogService,
+  ProofOf,
+} from "../../gen/stoa/v1/log_service_pb.js";
+import { media_type } from "../../gen/stoa/v1/options_pb.js";
+import { findNamed } from "../board/agents.ts";
+import type { Board } from "../board/board.ts";
+import { getCommunityId } from "../board/communities.ts";
+import { integerDefault } from "../contract/defaults.ts";
+import { badInput, notFound } from "../errors.ts";
+import type { BoardLog, OpenLog } from "../log/board-log.ts";
+import { formatPolicy } from "../tlog/notes/policy.ts";
+
+/** The log of the board, while there is one. */
+export type LogAccess = Pick<BoardLog, "current">;
+
+const mayStay = "public, max-age=31536000, immutable";
+
+/** The names of items in the log. */
+const items: Record<LogItem, string> = {
+  [LogItem.UNSPECIFIED]: "",
+  [LogItem.POST]: "post",
+  [LogItem.COMMENT]: "comment",
+  [LogItem.AGENT]: "agent",
+  [LogItem.COMMUNITY]: "community",
+  [LogItem.REPORT]: "report",
+  [LogItem.RECEIPT]: "receipt",
+};
+
+/** @param siteUrl the public root address, without a slash at its end */
+export function createLogService(boardLog: LogAccess, board: Board, siteUrl: string): ServiceImpl<typeof LogService> {
+  const { method } = LogService;
+  const firstOfPage = integerDefault(ListLogEntriesRequestSchema.field.from);
+  const pageSize = integerDefault(ListLogEntriesRequestSchema.field.limit);
+  const body = (rpc: DescMethod, data: Uint8Array) => ({
+    contentType: getOption(rpc, media_type),
+    data,
+  });
+  const open = (): OpenLog => {
+    const { current } = boardLog;
+    if (current === undefined) throw notFound("This board has no log.");
+    return current;
+  };
+  return {
+    async getCheckpoint() {
+      const { note } = open().tiles.tree;
+      return create(GetCheckpointResponseSchema, { checkpoint: body(method.getCheckpoint, note) });
+    },
+
+    async getTile({ path }, context) {
+      const { bytes, isBundle } = await open().tiles.read(path, context.signal);
+      context.responseHeader.set("cache-control", mayStay);
+      context.responseHeader.set("etag", `"${path}"`);
+      // Hashes do not become shorter when they are compressed.
+      if (isBundle) context.responseHeader.set("vary", "accept-encoding");
+      return create(GetTileResponseSchema, { tile: body(method.getTile, bytes) });
+    },
+
+    async getPolicy() {
+      const policy = formatPolicy({ logs: [{ key: open().key, url: `${siteUrl}/log` }] });
+      return create(GetPolicyResponseSchema, { policy: body(method.getPolicy, Buffer.from(policy)) });
+    },
+
+    async getProof(request, context) {
+      const proof = await prove(open(), board, request, context);
+      return create(GetProofResponseSchema, { proof: body(method.getProof, proof) });
+    },
+
+    async listLogEntries({ item, itemId, from = firstOfPage, limit = pageSize }, { signal }) {
+      if (item !== undefined && itemId === undefined) throw badInput("item_id", "`item` needs `item_id`.");
+      if (itemId !== undefined && item === undefined) throw badInput("item", "`item_id` needs `item`.");
+      const of = item === undefined ? undefined : { item: items[item], id: Number(itemId) };
+      const page = await open().tiles.list(board.read(signal), Number(from), Number(limit), of);
+      return create(ListLogEntriesResponseSchema, {
+        size: BigInt(page.size),
+        entries: page.entries.map(({ index, entry, leafHash }) => ({ index: BigInt(index), entry, leafHash })),
+        ...(page.nextFrom === undefined ? {} : { nextFrom: BigInt(page.nextFrom) }),
+      });
+    },
+  };
+}
+
+/** @throws StoaError `not_found`, `bad_input`, `unavailable` */
+async function prove(
+  { proofs }: OpenLog,
+  board: Board,
+  { item, of }: GetProofRequest,
+  { signal }: HandlerContext,
+): Promise<Uint8Array> {
+  const find = of === ProofOf.REMOVAL ? proofs.ofRemoval.bind(proofs) : proofs.ofText.bind(proofs);
+  switch (item.case) {
+    case "postId":
+      return find("post", Number(item.value), signal);
+    case "commentId":
+      return find("comment", Number(item.value), signal);
+    case "agent":
+      return find("agent", (await findNamed(board.read(signal), item.value)).id, signal);
+    case "community":
+      return find("community", await getCommunityId(board.read(signal), item.value), signal);
+    case "seq":
+      return proofs.ofReceipt(Number(item.value), signal);
+    case "index":
+      return proofs.ofEntry(Number(item.value), signal);
+    default:
+      throw badInput(undefined, "Name what is to be proved.");
+  }
+}
