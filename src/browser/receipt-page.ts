@@ -1,4 +1,5 @@
 // The verification on the page of a receipt. The page works without it.
+import { find, showVerdict } from "./elements.ts";
 import { BeyondHead, DoesNotVerify, type Extent, type Verified, verifyFrom } from "./verification.ts";
 
 /** How often the progress is updated, in milliseconds. */
@@ -30,7 +31,7 @@ async function run(extent: Extent): Promise<void> {
   const stop = () => controller.abort(new DOMException("cancelled", "AbortError"));
   cancel.addEventListener("click", stop);
   setRunning(true);
-  show("", "Verifying…");
+  showVerdict(verdict, "", "Verifying…");
   // The number of receipts up to the newest one is not known yet.
   if (extent === "head") progress.removeAttribute("value");
   else progress.max = extent === "start" ? shown.seq : 1;
@@ -43,11 +44,11 @@ async function run(extent: Extent): Promise<void> {
       if (performance.now() - shownAt < progressMs) return;
       shownAt = performance.now();
       if (extent === "start") progress.value = seq;
-      show("", `Verifying… receipt ${seq.toLocaleString("en")} is good.`);
+      showVerdict(verdict, "", `Verifying… receipt ${seq.toLocaleString("en")} is good.`);
     });
-    show("good", "It verifies", ...describeVerified(verified, performance.now() - began));
+    showVerdict(verdict, "good", "It verifies", ...describeVerified(verified, performance.now() - began));
   } catch (error) {
-    show(...describeFailure(error, good, controller.signal));
+    showVerdict(verdict, ...describeFailure(error, good, controller.signal));
   } finally {
     cancel.removeEventListener("click", stop);
     setRunning(false);
@@ -91,22 +92,4 @@ function setRunning(isRunning: boolean): void {
   cancel.hidden = !isRunning;
   progress.hidden = !isRunning;
   section.setAttribute("aria-busy", String(isRunning));
-}
-
-function show(kind: string, title: string, ...lines: string[]): void {
-  verdict.className = `verdict ${kind}`;
-  verdict.replaceChildren(paragraph(title, "title"), ...lines.map((line) => paragraph(line)));
-}
-
-function paragraph(text: string, className = ""): HTMLParagraphElement {
-  const element = document.createElement("p");
-  element.textContent = text;
-  element.className = className;
-  return element;
-}
-
-function find<T extends Element>(within: ParentNode, selector: string, type: new () => T): T {
-  const element = within.querySelector(selector);
-  if (!(element instanceof type)) throw new Error(`The page has no ${selector}.`);
-  return element;
 }

@@ -1,7 +1,7 @@
 import type { VerifiedReceipt } from "../client/receipts.ts";
 import { Progress, type Terminal } from "./progress.ts";
 import type { Remembered } from "./state.ts";
-import { escapeUnsafe, terminalJson } from "./terminal-text.ts";
+import { escapeUnsafe, terminalJson, terminalText } from "./terminal-text.ts";
 
 /** The result of a verification, so far or at the end. */
 export interface Result {
@@ -20,7 +20,18 @@ export interface Result {
   /** A code, a colon, and a text for people. */
   reason: string | null;
   remembered: Remembered | undefined;
+  /** The log of the service; undefined if it has none, or nothing is known of it. */
+  log: LogSummary | undefined;
   durationMs: number;
+}
+
+/** A log that verifies. */
+export interface LogSummary {
+  origin: string;
+  vkey: string;
+  size: number;
+  /** The signed note. */
+  checkpoint: string;
 }
 
 /** Where the command reports its results. */
@@ -54,7 +65,7 @@ export class JsonOutput implements Output {
     this.#write({ seq: link.seq, hash: link.hash, prev_hash: document.prev_hash, kind, ts, book, type: body.type });
   }
 
-  end({ ok, url, from, to, count, head, brokenAt, reason, remembered, durationMs }: Result): void {
+  end({ ok, url, from, to, count, head, brokenAt, reason, remembered, log, durationMs }: Result): void {
     this.#write({
       ok,
       url,
@@ -65,6 +76,7 @@ export class JsonOutput implements Output {
       broken_at: brokenAt,
       reason,
       remembered: remembered === undefined ? null : { seq: remembered.seq, hash: remembered.hash },
+      log: log ?? null,
       duration_ms: Math.round(durationMs),
     });
   }
@@ -107,22 +119,21 @@ export class HumanOutput implements Output {
   }
 
   end(result: Result): void {
-    const { ok, url, from, to, count, head, brokenAt, reason, remembered } = result;
+    const { ok, url, from, to, count, head, brokenAt, reason, remembered, log } = result;
     if (ok === null) {
       const good = count > 0 ? `; receipts ${from} to ${to} were good so far` : "";
       this.notice(`${url} could not be verified: ${reason}${good}`);
     } else if (!ok) {
       const [code, words] = reason?.split(/: (.*)/s) ?? [];
-      const changed = code === "history_changed";
-      this.#say(
-        changed
-          ? `history has changed since ${remembered?.time}: ${words}`
-          : `receipt ${brokenAt} does not verify: ${reason}`,
-      );
+      if (code === "history_changed") this.#say(`history has changed since ${remembered?.time}: ${words}`);
+      else this.#say(`${brokenAt === null ? "the log" : `receipt ${brokenAt}`} does not verify: ${reason}`);
     } else if (count === 0) {
       this.#say(`there is no receipt after ${to} of ${url} yet: head ${head}`);
     } else {
       this.#say(`verified receipts ${from} to ${to} of ${url}: head ${head}`);
+    }
+    if (ok && log !== undefined) {
+      this.#say(terminalText(`verified the log ${log.origin}: ${log.size} entries, signed by ${log.vkey}`));
     }
   }
 

@@ -8,29 +8,31 @@ export interface Terminal {
 /** The least time between two drawings of the line, in milliseconds. */
 const drawMs = 100;
 
-/** A line on a terminal that shows the progress of a verification. Without a terminal it shows nothing. */
+/** A line on a terminal that shows the progress of a command. Without a terminal it shows nothing. */
 export class Progress {
   readonly #terminal: Terminal;
+  readonly #noun: string;
   readonly #now: () => number;
   readonly #begun: number;
   #drawn = Number.NEGATIVE_INFINITY;
   #visible = false;
 
-  /** `now` gives milliseconds from any origin. */
-  constructor(terminal: Terminal, now: () => number = () => performance.now()) {
+  /** @param noun what is counted. @param now gives milliseconds from any origin */
+  constructor(terminal: Terminal, noun = "receipts", now: () => number = () => performance.now()) {
     this.#terminal = terminal;
+    this.#noun = noun;
     this.#now = now;
     this.#begun = now();
   }
 
-  /** `done` receipts of `total` are verified. */
+  /** `done` of `total` are done. */
   show(done: number, total: number): void {
     const now = this.#now();
     if (!this.#terminal.isTTY || now - this.#drawn < drawMs) return;
     this.#drawn = now;
     this.#visible = true;
     // A terminal that does not know its size says 0.
-    const line = progressLine(done, total, now - this.#begun, this.#terminal.columns || 80);
+    const line = progressLine(done, total, this.#noun, now - this.#begun, this.#terminal.columns || 80);
     this.#terminal.write(`\r\x1b[2K${line}`);
   }
 
@@ -42,11 +44,11 @@ export class Progress {
 }
 
 /** `[#####.....] 1,200 of 2,400 receipts, 600/s, 0:02 left`, not longer than the terminal is wide. */
-export function progressLine(done: number, total: number, elapsedMs: number, columns: number): string {
+export function progressLine(done: number, total: number, noun: string, elapsedMs: number, columns: number): string {
   const share = total === 0 ? 1 : Math.min(done / total, 1);
   const rate = elapsedMs > 0 ? (done / elapsedMs) * 1000 : 0;
   const left = rate > 0 ? `, ${clock((total - done) / rate)} left` : "";
-  const text = `${count(done)} of ${count(total)} receipts, ${count(rate)}/s${left}`;
+  const text = `${count(done)} of ${count(total)} ${noun}, ${count(rate)}/s${left}`;
   const width = Math.min(40, columns - text.length - 4);
   if (width < 5) return text.slice(0, Math.max(columns - 1, 0));
   const filled = Math.floor(share * width);

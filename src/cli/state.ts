@@ -10,9 +10,17 @@ export interface Remembered extends Head {
   url: string;
   /** RFC 3339, UTC. */
   time: string;
+  /** The log of the service, if it had one. */
+  log?: RememberedLog | undefined;
 }
 
-/** The state file cannot be used. The message is one line and says what to do. */
+/** The key of a log, and the newest checkpoint that was verified: the signed note. It is evidence if the log ever differs. */
+export interface RememberedLog {
+  vkey: string;
+  checkpoint: string;
+}
+
+/** A file or folder of the user's, in which a command keeps something, cannot be used. The message is one line. */
 export class StateError extends Error {
   override readonly name = "StateError";
 }
@@ -63,16 +71,26 @@ export class StateFile {
   /** Finds out, before any work is done, whether `save` would succeed. @throws StateError */
   prepare(): void {
     this.#attempt(() => {
-      makeFolder(dirname(this.#path));
+      makeFolder(dirname(this.#path), 0o700);
       rmSync(this.#write(""));
     });
   }
 
-  /** Remembers a receipt, unless another process has remembered a newer one. @throws StateError */
-  save({ seq, hash }: { seq: number; hash: string }): void {
+  /**
+   * Remembers a receipt and a log, unless another process has remembered a newer receipt.
+   * @param log by default the remembered one stays
+   * @throws StateError
+   */
+  save({ seq, hash }: { seq: number; hash: string }, log?: RememberedLog): void {
     const there = this.load();
     if (there !== undefined && there.seq > seq) return;
-    const remembered: Remembered = { url: this.#url, seq, hash, time: new Date().toISOString() };
+    const remembered: Remembered = {
+      url: this.#url,
+      seq,
+      hash,
+      time: new Date().toISOString(),
+      log: log ?? there?.log,
+    };
     this.#attempt(() => renameSync(this.#write(`${JSON.stringify(remembered)}\n`), this.#path));
   }
 
@@ -102,21 +120,25 @@ export class StateFile {
 function parse(text: string): Remembered | undefined {
   const head = parseHead(text);
   if (head === undefined) return undefined;
-  const { url, seq, hash, time } = head;
+  const { url, seq, hash, time, log } = head;
   if (typeof url !== "string" || !URL.canParse(url)) return undefined;
   if (typeof time !== "string" || Number.isNaN(Date.parse(time))) return undefined;
-  return { url, seq, hash, time };
+  if (log === undefined) return { url, seq, hash, time };
+  if (typeof log !== "object" || log === null || Array.isArray(log)) return undefined;
+  const { vkey, checkpoint } = log;
+  if (typeof vkey !== "string" || typeof checkpoint !== "string") return undefined;
+  return { url, seq, hash, time, log: { vkey, checkpoint } };
 }
 
 /** Creates a folder and the missing ones above it. The `recursive` of Node.js never ends below /proc. */
-function makeFolder(path: string): void {
+export function makeFolder(path: string, mode?: number): void {
   try {
-    mkdirSync(path, { mode: 0o700 });
+    mkdirSync(path, { mode });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST") return;
     if (code !== "ENOENT" || dirname(path) === path) throw error;
-    makeFolder(dirname(path));
-    mkdirSync(path, { mode: 0o700 });
+    makeFolder(dirname(path), mode);
+    mkdirSync(path, { mode });
   }
 }

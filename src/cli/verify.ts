@@ -7,16 +7,19 @@ import {
   type VerifiedReceipt,
   verifyReceipts,
 } from "../client/receipts.ts";
+import { findingOf } from "../client/signed-log/finding.ts";
+import type { KnownLog } from "../client/signed-log/signed-log.ts";
 import type { Link } from "../receipt/verify.ts";
 import type { VerifyArguments } from "./arguments.ts";
+import { LogCheck } from "./log-check.ts";
+import { knownLog, parseLogKey } from "./log-key.ts";
+import { exitStatus } from "./outcome.ts";
 import type { Output, Result } from "./output.ts";
 import type { Remembered, StateFile } from "./state.ts";
 import { UsageError } from "./usage.ts";
 
-export const exitStatus = { verified: 0, doesNotVerify: 1, unusableCommand: 2, notChecked: 3 } as const;
-
 /**
- * Verifies a chain, remembers its head, and reports the results to the output.
+ * Verifies a chain and the log beside it, remembers their ends, and reports the results to the output.
  * @param signal ends a verification with `follow`
  * @returns the exit status
  * @throws UsageError or StateError
@@ -28,8 +31,9 @@ export async function verify(
   signal: AbortSignal,
 ): Promise<number> {
   const remembered = state.load();
+  const known = await knownLog(await parseLogKey(options.logKey), remembered?.log);
   state.prepare();
-  const verification = new Verification(options, remembered, state, output);
+  const verification = new Verification(options, remembered, known, state, output);
   const begun = performance.now();
   let status: number;
   try {
@@ -48,6 +52,9 @@ class Verification {
   readonly #follow: boolean;
   readonly #state: StateFile;
   readonly #output: Output;
+  readonly #known: KnownLog;
+  /** The log of the service, if it has one. */
+  #log: LogCheck | undefined;
   /** The last good receipt. */
   #last: Link | undefined;
   /** Whether the chain is verified up to the head that the service reported. */
@@ -56,6 +63,7 @@ class Verification {
   constructor(
     { url, from: asked, follow }: VerifyArguments,
     remembered: Remembered | undefined,
+    known: KnownLog,
     state: StateFile,
     output: Output,
   ) {
@@ -63,8 +71,9 @@ class Verification {
       throw new UsageError("--from last: nothing is remembered of this address; verify it from the start first");
     }
     const from = asked === "last" ? (remembered?.seq ?? 0) + 1 : asked;
-    const start = { ok: null, count: 0, head: null, brokenAt: null, reason: null, durationMs: 0 };
+    const start = { ok: null, count: 0, head: null, brokenAt: null, reason: null, log: undefined, durationMs: 0 };
     this.result = { ...start, url, from, to: from - 1, remembered };
+    this.#known = known;
     this.#follow = follow;
     this.#state = state;
     this.#output = output;
@@ -88,6 +97,7 @@ class Verification {
     if (head.seq === 0 && remembered === undefined) {
       throw new StoaError("unusable", "the chain is empty, and a Stoa seals its first receipt before it serves");
     }
+    this.#log = await LogCheck.open(url, this.#known, signal);
     const receipts = verifyReceipts({
       url,
       from,
@@ -99,7 +109,9 @@ class Verification {
       onInterruption: (reason, waitMs) =>
         this.#output.notice(`${reason}; connecting again in ${(waitMs / 1000).toFixed(1)} s`),
     });
-    for await (const receipt of receipts) this.#take(receipt, head);
+    for await (const receipt of receipts) await this.#take(receipt, head);
+    if (!this.#live) await this.#log?.checkNewest();
+    this.result.log = this.#log?.summary;
     this.result.ok = true;
   }
 
@@ -109,9 +121,11 @@ class Verification {
     if (this.#follow && link.seq >= head.seq) this.#catchUp();
   }
 
-  #take(receipt: VerifiedReceipt, head: Head): void {
+  async #take(receipt: VerifiedReceipt, head: Head): Promise<void> {
     const { link } = receipt;
     const { result } = this;
+    const { remembered } = result;
+    await this.#log?.take(receipt, remembered?.log === undefined || link.seq > remembered.seq);
     this.#last = link;
     result.count++;
     result.to = link.seq;
@@ -121,19 +135,23 @@ class Verification {
       this.#output.receipt(receipt);
     } else {
       this.#output.progress(result.count, head.seq - result.from + 1);
-      if (this.#follow && link.seq >= head.seq) this.#catchUp();
+      if (this.#follow && link.seq >= head.seq) {
+        await this.#log?.checkNewest();
+        this.#catchUp();
+      }
     }
   }
 
   #catchUp(): void {
     this.#live = true;
+    this.result.log = this.#log?.summary;
     this.remember();
     this.#output.caughtUp({ ...this.result, ok: true });
   }
 
   /** Remembers the last good receipt. @throws StateError */
   remember(): void {
-    if (this.#last !== undefined && !this.#leavesGap) this.#state.save(this.#last);
+    if (this.#last !== undefined && !this.#leavesGap) this.#state.save(this.#last, this.#log?.memory);
   }
 
   /**
@@ -148,7 +166,14 @@ class Verification {
       Object.assign(result, { ok: false, to: seq, brokenAt: seq, reason: `${fault}: ${message}` });
       return exitStatus.doesNotVerify;
     }
+    const finding = findingOf(error);
+    if (finding !== undefined) {
+      const { seq, fault, message } = finding;
+      Object.assign(result, { ok: false, brokenAt: seq ?? null, reason: `${fault}: ${message}` });
+      return exitStatus.doesNotVerify;
+    }
     if (signal.aborted && this.#live) {
+      result.log = this.#log?.summary;
       result.ok = true;
       return exitStatus.verified;
     }

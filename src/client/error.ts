@@ -38,16 +38,24 @@ export class StoaError extends Error {
   readonly field: string | undefined;
   /** How long the service asks to wait before another try, in seconds. */
   readonly retryAfterSeconds: number | undefined;
+  /** The status of an answer that is not a Stoa's. */
+  readonly status: number | undefined;
 
   constructor(
     code: StoaErrorCode,
     message: string,
-    details: { field?: string | undefined; retryAfterSeconds?: number | undefined; cause?: unknown } = {},
+    details: {
+      field?: string | undefined;
+      retryAfterSeconds?: number | undefined;
+      status?: number | undefined;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
     this.field = details.field;
     this.retryAfterSeconds = details.retryAfterSeconds;
+    this.status = details.status;
   }
 
   get kind(): StoaErrorKind {
@@ -62,6 +70,11 @@ export class StoaError extends Error {
       default:
         return "refused";
     }
+  }
+
+  /** Whether there is nothing at the address, whoever says so. */
+  get isNotFound(): boolean {
+    return this.code === "not_found" || this.status === 404;
   }
 
   /** Whether the same call may succeed later. */

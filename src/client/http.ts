@@ -5,6 +5,8 @@ import { isObject, type JsonObject, readErrorShape, StoaError, unreachable } fro
 const headMs = 30_000;
 /** How long a reply may be silent by default, in milliseconds. */
 const defaultSilenceMs = 240_000;
+/** How long a short reply may take as a whole by default, in milliseconds. */
+const shortMs = 60_000;
 /** The most bytes of a reply that is read as a whole. */
 const maxBytes = 16 * 1024 * 1024;
 
@@ -98,6 +100,28 @@ export async function getBytes(address: string, signal: AbortSignal | undefined)
   return readWhole(await open(address, signal));
 }
 
+/**
+ * Reads a short reply.
+ * @param maxBytes the most bytes that it may have. Of a longer one, it returns one byte more than that
+ * @param withinMs how long it may take as a whole, in milliseconds
+ * @throws StoaError; the signal's reason when it aborts
+ */
+export async function getShort(
+  address: string,
+  maxBytes: number,
+  signal: AbortSignal | undefined,
+  withinMs = shortMs,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const late = AbortSignal.timeout(withinMs);
+  try {
+    const either = signal === undefined ? late : AbortSignal.any([signal, late]);
+    return await readUpTo(await open(address, either, headMs), maxBytes + 1);
+  } catch (error) {
+    if (!late.aborted || signal?.aborted) throw error;
+    throw new StoaError("silent", `the answer was not complete after ${withinMs / 1000} s`);
+  }
+}
+
 /** @throws StoaError; the signal's reason when it aborts */
 export async function getObject(address: string, signal: AbortSignal | undefined): Promise<JsonObject> {
   const value = readJson(await getBytes(address, signal));
@@ -107,12 +131,19 @@ export async function getObject(address: string, signal: AbortSignal | undefined
 
 /** Reads a body to its end. @throws StoaError `unusable` for more than 16 MiB; the errors of the body */
 export async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
+  const whole = await readUpTo(body, maxBytes + 1);
+  if (whole.length > maxBytes) throw new StoaError("unusable", `the answer is longer than ${maxBytes} bytes`);
+  return whole;
+}
+
+/** Reads a body to its end, or to a number of bytes. */
+async function readUpTo(body: AsyncIterable<Uint8Array>, limit: number): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {
-    length += chunk.length;
-    if (length > maxBytes) throw new StoaError("unusable", `the answer is longer than ${maxBytes} bytes`);
-    chunks.push(chunk);
+    chunks.push(chunk.subarray(0, limit - length));
+    length = Math.min(length + chunk.length, limit);
+    if (length === limit) break;
   }
   const whole = new Uint8Array(length);
   let at = 0;
@@ -128,7 +159,7 @@ export function readRefusal(status: number, body: Uint8Array): StoaError {
   const shape = readErrorShape(readJson(body));
   if (shape !== undefined) return shape;
   const code = status >= 500 || status === 429 ? "unavailable" : "unusable";
-  return new StoaError(code, `the answer has status ${status} and is not a Stoa's`);
+  return new StoaError(code, `the answer has status ${status} and is not a Stoa's`, { status });
 }
 
 /** Parses JSON; undefined if it is none. */

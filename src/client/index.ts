@@ -9,6 +9,8 @@ export type { PlainClient } from "./plain-client.ts";
 export * from "./receipts.ts";
 export type * from "./resources.ts";
 export { idempotencyKeyHeader, type RetryOptions } from "./retrying-transport.ts";
+export { type LogFault, LogFinding } from "./signed-log/finding.ts";
+export type { ProvedItem, ProveOptions } from "./signed-log/prove.ts";
 export {
   createStoaClient,
   type ReceiptOptions,

@@ -3,6 +3,7 @@ import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
 import { InboxService } from "../../gen/stoa/v1/inbox_service_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
+import { LogService } from "../../gen/stoa/v1/log_service_pb.js";
 import { ModerationRecordService } from "../../gen/stoa/v1/moderation_record_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { SearchService } from "../../gen/stoa/v1/search_service_pb.js";
@@ -24,6 +25,7 @@ import type {
   SearchQuery,
 } from "./resources.ts";
 import type { RetryOptions } from "./retrying-transport.ts";
+import { type ProvedItem, type ProveOptions, prove } from "./signed-log/prove.ts";
 import { createTransport } from "./transport.ts";
 import { type VerifiedReceipt, type VerifyOptions, verifyReceipts } from "./verify-receipts.ts";
 
@@ -44,6 +46,8 @@ export interface StoaClient {
   /** The agent's inbox. */
   readonly inbox: PlainClient<typeof InboxService>;
   readonly ledger: PlainClient<typeof LedgerService>;
+  /** What the log publishes. Nothing of it is verified; `prove` verifies. */
+  readonly log: PlainClient<typeof LogService>;
   /** The public record of moderation. */
   readonly moderations: PlainClient<typeof ModerationRecordService>;
   readonly searches: PlainClient<typeof SearchService>;
@@ -83,6 +87,13 @@ export interface StoaClient {
    * @throws as verifyReceipts
    */
   followReceipts(options?: ReceiptOptions): AsyncGenerator<VerifiedReceipt, void>;
+  /**
+   * Proves by the log that the board has something as it shows it: signature, inclusion, and the hash of the text; for a post or
+   * comment also the name of its author.
+   * @param path `posts/12`, `comments/3`, `agents/Zeno`, `communities/general`, `house/receipts/9` or `log/entries/0`
+   * @throws LogFinding for what is not proved; StoaError, also if there is no log; TypeError for a bad path or vkey
+   */
+  prove(path: string, options?: ProveOptions): Promise<ProvedItem>;
 }
 
 /**
@@ -112,6 +123,7 @@ export function createStoaClient(url: string, options: StoaClientOptions = {}): 
     comments,
     inbox,
     ledger: createPlainClient(LedgerService, transport),
+    log: createPlainClient(LogService, transport),
     moderations,
     searches,
     feed: ({ signal, ...query } = {}) =>
@@ -137,6 +149,7 @@ export function createStoaClient(url: string, options: StoaClientOptions = {}): 
     everyModeration: ({ signal, ...query } = {}) =>
       readList(moderations.listModerations, { ...query, limit: 1000 }, signal, (page) => page.moderations),
     receipts: (given) => verifyReceipts({ ...given, url: root }),
+    prove: (path, given) => prove(root, path, given),
     followReceipts: (given) => verifyReceipts({ ...given, url: root, follow: true }),
   };
 }

@@ -10,6 +10,8 @@ export interface AssetLinks {
   icon: string;
   /** The modules of a receipt's page. The last one is the page's own script, which imports the others. */
   receiptModules: string[];
+  /** The same of the page of an entry of the log. */
+  logModules: string[];
 }
 
 const types = {
@@ -34,11 +36,12 @@ const styleSheets = [
 ];
 
 const receiptPage = new URL("../browser/receipt-page.ts", import.meta.url);
+const logEntryPage = new URL("../browser/log-entry-page.ts", import.meta.url);
 const robots = "User-agent: *\nDisallow: /house/verify\n";
 
 /** Keeps the scripts without their types, for this process and its next start; see `stripTypes`. */
 export function keepScripts(): void {
-  publishModules(receiptPage, ({ name }) => name);
+  for (const page of [receiptPage, logEntryPage]) publishModules(page, ({ name }) => name);
 }
 
 /**
@@ -53,17 +56,21 @@ export class Assets {
   constructor() {
     const read = (name: string) => readFileSync(new URL(`assets/${name}`, import.meta.url), "utf8");
     const icon = read("favicon.svg");
-    const receiptModules: string[] = [];
-    publishModules(receiptPage, ({ name, code }) => {
-      const path = this.#addImmutable(name, "js", code);
-      receiptModules.push(path);
-      // Other modules import it from the same folder.
-      return `./${path.split("/").at(-1)}`;
-    });
+    const publish = (page: URL): string[] => {
+      const modules: string[] = [];
+      publishModules(page, ({ name, code }) => {
+        const path = this.#addImmutable(name, "js", code);
+        modules.push(path);
+        // Other modules import it from the same folder.
+        return `./${path.split("/").at(-1)}`;
+      });
+      return modules;
+    };
     this.links = {
       style: this.#addImmutable("style", "css", styleSheets.map((name) => read(`style/${name}.css`)).join("\n")),
       icon: this.#addImmutable("favicon", "svg", icon),
-      receiptModules,
+      receiptModules: publish(receiptPage),
+      logModules: publish(logEntryPage),
     };
     // Browsers and robots request these paths by default.
     this.#add("/favicon.svg", "svg", icon, "public, max-age=86400");

@@ -12,7 +12,7 @@ const receiptsPerPage = 25;
 
 /** Adds the pages of the ledger: the list of receipts, newest first, and a page for each receipt. */
 export function addLedgerPages(context: PageContext): void {
-  const { add, read, siteUrl, receiptModules, show } = context;
+  const { add, read, siteUrl, receiptModules, hasLog, show } = context;
   const getReceipt = read(LedgerService.method.getReceipt);
   const listReceipts = read(LedgerService.method.listReceipts);
   const headSeqOf = async (request: RequestContext) =>
@@ -30,7 +30,7 @@ export function addLedgerPages(context: PageContext): void {
       const { receipts, headSeq, nextFrom } = (await listReceipts(request, { fields })).output;
       // A list of large receipts ends early. The page then starts at a later receipt, to end with the newest.
       if (nextFrom !== undefined && nextFrom <= newest && from < newest) continue;
-      return show(request, receiptsView(receipts.toReversed(), headSeq));
+      return show(request, receiptsView(receipts.toReversed(), headSeq, hasLog()));
     }
   });
 

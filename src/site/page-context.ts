@@ -18,6 +18,10 @@ export interface PagesOptions {
   registration: RegistrationMode;
   /** The modules of a receipt's page. The last one imports the others. */
   receiptModules: readonly string[];
+  /** The same of the page of an entry of the log. */
+  logModules: readonly string[];
+  /** Whether the board has a log now. */
+  hasLog: () => boolean;
   show(request: RequestContext, page: Page): HttpReply;
   /**
    * A page that is made of one read alone. Requests that share the read share the page.

@@ -4,6 +4,7 @@ import { addBoardPages } from "./board-pages.ts";
 import { BodyRenderer } from "./body-renderer.ts";
 import { createReads } from "./calls.ts";
 import { addLedgerPages } from "./ledger-pages.ts";
+import { addLogPages } from "./log-pages.ts";
 import { addModerationPage } from "./moderation-page.ts";
 import type { PageContext, PagesOptions } from "./page-context.ts";
 import { addPostPage } from "./post-page.ts";
@@ -21,6 +22,7 @@ export function addPages(router: Router, { table, interceptors, ...options }: Pa
   addPostPage(context);
   addAtomFeeds(context);
   addLedgerPages(context);
+  addLogPages(context);
   addModerationPage(context);
   addSearchPage(context);
 }

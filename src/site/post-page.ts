@@ -8,6 +8,7 @@ import type { PageContext } from "./page-context.ts";
 import { pathSegment, pickParameters } from "./page-url.ts";
 import { thread } from "./thread.ts";
 import { commentView } from "./views/comment.ts";
+import { logPath } from "./views/log-text.ts";
 import { commentsPath, type PostPage, postView, type SortName } from "./views/post.ts";
 
 /** The maximum number of comments on a page. More take too long to load and to read on a phone. */
@@ -29,7 +30,8 @@ const sortNames: Record<CommentSort, SortName> = {
 };
 
 /** Adds the page of a post with its comments, and the page of a comment. */
-export function addPostPage({ add, read, bodies, siteUrl, now, show }: PageContext): void {
+export function addPostPage({ add, read, bodies, siteUrl, hasLog, now, show }: PageContext): void {
+  const logOf = (item: "post" | "comment", id: bigint) => (hasLog() ? logPath(item, id) : undefined);
   const rendering = new Semaphore({
     limit: maxPages,
     maxWaiting,
@@ -67,7 +69,12 @@ export function addPostPage({ add, read, bodies, siteUrl, now, show }: PageConte
     return {
       post,
       body: body as Html,
-      comments: threaded.map((each, index) => ({ position: each, body: rendered[index] as Html })),
+      log: logOf("post", post.id),
+      comments: threaded.map((each, index) => ({
+        position: each,
+        body: rendered[index] as Html,
+        log: logOf("comment", each.comment.id),
+      })),
       sort,
       next: nextCursor === undefined ? undefined : commentsPath(post.id, sort, nextCursor),
       isLater: has("cursor") || (has("from") && sort === "old"),
@@ -99,6 +106,7 @@ export function addPostPage({ add, read, bodies, siteUrl, now, show }: PageConte
       const replies = comments.map((reply, index) => ({
         position: { comment: reply, depth: 0, parent: comment, isOnPageOfParent: true },
         body: rendered[index] as Html,
+        log: logOf("comment", reply.id),
       }));
       const texted = { body: body as Html, parentBody: parentBody as Html };
       return {
@@ -109,6 +117,7 @@ export function addPostPage({ add, read, bodies, siteUrl, now, show }: PageConte
         replies,
         hasMore: nextCursor !== undefined,
         thread: threadPath(comment, found.comments),
+        log: logOf("comment", comment.id),
         now: now(),
       };
     });

@@ -21,6 +21,8 @@ export interface SiteOptions {
   now: () => number;
   /** Who may register agents. */
   registration: RegistrationMode;
+  /** Whether the board has a log now. */
+  hasLog: () => boolean;
 }
 
 /** The pages for people, the assets that pages load, and error pages. */
@@ -40,6 +42,7 @@ export class Site {
       interceptors,
       ...this.#options,
       receiptModules: this.#assets.links.receiptModules,
+      logModules: this.#assets.links.logModules,
       show: (request, page) => {
         const text = this.#frame(page);
         if (page.isCacheable !== false) return textReply(request, text, htmlHeaders);

@@ -37,6 +37,7 @@ describe("stoa verify exits with 3 and gives no verdict", () => {
       broken_at: null,
       reason: "unreachable: the connection failed: ECONNREFUSED",
       remembered: null,
+      log: null,
       duration_ms: expect.any(Number),
     });
   });
@@ -124,7 +125,7 @@ describe("the command line", () => {
     });
     expect(status).toBe(2);
     expect(stderr).toContain(
-      'stoa: there is no command "foo"; the commands are backup, restore, fsck, recover, seal, verify, moderate\n',
+      'stoa: there is no command "foo"; the commands are backup, restore, fsck, recover, seal, keygen, verify, prove, mirror, moderate\n',
     );
   });
 });

@@ -82,6 +82,7 @@ describe("stoa verify --follow", () => {
         broken_at: null,
         reason: null,
         remembered: null,
+        log: null,
         duration_ms: expect.any(Number),
       },
     ]);

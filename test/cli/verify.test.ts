@@ -61,6 +61,7 @@ describe("stoa verify of a good chain", () => {
       broken_at: null,
       reason: null,
       remembered: null,
+      log: null,
       duration_ms: expect.any(Number),
     });
   });

@@ -24,7 +24,7 @@ function show(document: JsonObject | undefined, hash?: string): string {
     site: "http://stoa.test",
     modules: ["/a.js", "/b.js"],
   });
-  return page.main.toString() + receiptsView([receipt], 7n).main.toString();
+  return page.main.toString() + receiptsView([receipt], 7n, false).main.toString();
 }
 
 function nested(levels: number): JsonObject {

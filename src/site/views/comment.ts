@@ -17,6 +17,8 @@ const maxLevel = 8;
 export interface ShownComment {
   position: ThreadedComment;
   body: Html;
+  /** Where the log has the comment; undefined without a log. */
+  log: string | undefined;
 }
 
 /** What the page of a comment shows. */
@@ -34,6 +36,8 @@ export interface CommentPage {
   hasMore: boolean;
   /** The address of the comment in the thread. */
   thread: string;
+  /** Where the log has the comment; undefined without a log. */
+  log: string | undefined;
   /** The current time in milliseconds. */
   now: number;
 }
@@ -48,6 +52,7 @@ export function commentView({
   replies,
   hasMore,
   thread,
+  log,
   now,
 }: CommentPage): Page {
   const { id, author, createdAt, removed } = comment;
@@ -73,7 +78,7 @@ ${commentBody(parent, parentBody, now)}
 }
 <p class="meta">by ${authorLink(author)} ${ago(createdAt, now)} ${points(comment)} ${edited(comment, now)}</p>
 ${commentBody(comment, body, now)}
-<p class="meta"><a href="${thread}">In the thread</a> <a href="/posts/${post.id}#comments">All comments</a> <a href="/api/v1/comments/${id}">This comment as JSON</a></p>
+<p class="meta"><a href="${thread}">In the thread</a> <a href="/posts/${post.id}#comments">All comments</a> <a href="/api/v1/comments/${id}">This comment as JSON</a>${log !== undefined && html` <a href="${log}">In the log</a>`}</p>
 </article>
 ${
   replies.length > 0 &&
@@ -114,7 +119,7 @@ ${items}</ol>`;
 
 /** A comment and what was replied below it. A removed comment keeps its place. */
 function commentItem(
-  { position, body }: ShownComment,
+  { position, body, log }: ShownComment,
   below: readonly ShownComment[],
   now: number,
   level: number,
@@ -123,7 +128,7 @@ function commentItem(
   const { id, author, createdAt } = comment;
   return html`<li class="comment d${level}" id="c${id}">
 <article>
-<p class="meta">${authorLink(author)} <a class="when" href="/comments/${id}">${ago(createdAt, now)}</a> ${points(comment)} ${edited(comment, now)}${replyLink(position)}</p>
+<p class="meta">${authorLink(author)} <a class="when" href="/comments/${id}">${ago(createdAt, now)}</a> ${points(comment)} ${edited(comment, now)}${replyLink(position)}${log !== undefined && html` <a class="logged" href="${log}" title="The proof that this comment is in the log">log</a>`}</p>
 ${commentBody(comment, body, now)}
 </article>
 ${

@@ -27,6 +27,8 @@ export interface PostPage {
   /** The post's body as HTML. */
   body: Html;
   comments: ShownComment[];
+  /** Where the log has the post; undefined without a log. */
+  log: string | undefined;
   /** The order of the comments. */
   sort: SortName;
   /** The address of the next page of comments. */
@@ -40,7 +42,7 @@ export interface PostPage {
 }
 
 /** A post and its comments as a thread. */
-export function postView({ post, body, comments, sort, next, isLater, site, now }: PostPage): Page {
+export function postView({ post, body, log, comments, sort, next, isLater, site, now }: PostPage): Page {
   const { id, community, author, commentCount, createdAt, removed } = post;
   const title = visibleTitle(post.title, `Post ${id}`);
   return {
@@ -90,6 +92,7 @@ ${next !== undefined && html`<nav class="pager" aria-label="Pages of comments"><
 <section>
 ${replyView(post, site)}
 <p class="meta"><a href="/api/v1/posts/${id}">This post as JSON</a></p>
+${log !== undefined && html`<p class="meta"><a href="${log}">This post in the log</a></p>`}
 </section>
 </aside>
 </div>`,

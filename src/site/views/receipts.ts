@@ -5,8 +5,12 @@ import { count } from "../text.ts";
 import { pager } from "./navigation.ts";
 import { describeReceipt, timeOf } from "./receipt-text.ts";
 
-/** A page of receipts, newest first. @param headSeq the seq of the newest receipt of the chain */
-export function receiptsView(receipts: Receipt[], headSeq: bigint): Page {
+/**
+ * A page of receipts, newest first.
+ * @param headSeq the seq of the newest receipt of the chain
+ * @param hasLog whether the board has a log
+ */
+export function receiptsView(receipts: Receipt[], headSeq: bigint, hasLog: boolean): Page {
   const newest = receipts[0]?.seq;
   const oldest = receipts.at(-1)?.seq ?? 1n;
   const isLater = newest !== headSeq;
@@ -20,6 +24,7 @@ export function receiptsView(receipts: Receipt[], headSeq: bigint): Page {
     isNarrow: true,
     main: html`<h1>The ledger</h1>
 <p class="lede">Each receipt holds the hash of the previous one. If you remember one hash, you can prove any later change of that receipt and of all earlier ones. There ${headSeq === 1n ? "is 1 receipt" : `are ${count(headSeq)} receipts`}. Open one to verify it in your browser.</p>
+${hasLog && html`<p>What is said has its proofs in <a href="/log">the log</a>.</p>`}
 <ol class="receipts">
 ${receipts.map(
   (receipt) => html`<li>

@@ -1,0 +1,96 @@
+import type { VerifiedReceipt } from "../client/receipts.ts";
+import { LogFinding } from "../client/signed-log/finding.ts";
+import { checkProof, findProof } from "../client/signed-log/prove.ts";
+import { type KnownLog, SignedLog } from "../client/signed-log/signed-log.ts";
+import { LogSource } from "../client/signed-log/source.ts";
+import type { Json } from "../receipt/canonical.ts";
+import { isHash } from "../receipt/document.ts";
+import { fromHex, fromUtf8 } from "../tlog/encoding.ts";
+import { formatVkey } from "../tlog/notes/key.ts";
+import { hashBytes } from "../tlog/tree/hashing.ts";
+import { isSize } from "../tlog/tree/ranges.ts";
+import type { RememberedLog } from "./state.ts";
+
+/** A receipt must be in the log when it is so old, in milliseconds. */
+const loggedAfterMs = 60_000;
+
+/** Checks the log of a service beside its chain: the tree covers the chain, and the chain the tree. */
+export class LogCheck {
+  readonly #root: string;
+  readonly #log: SignedLog;
+  readonly #signal: AbortSignal;
+  /** The newest receipt that was old enough to be in the log when it was read. */
+  #due: { seq: number; hash: string } | undefined;
+
+  /** Whether a receipt has named this log. */
+  #begun = false;
+
+  private constructor(root: string, log: SignedLog, signal: AbortSignal) {
+    this.#root = root;
+    this.#log = log;
+    this.#signal = signal;
+  }
+
+  /**
+   * Opens the log of the service with a root address.
+   * @returns undefined if it has none, and had none before
+   * @throws LogFinding, TlogError; StoaError; the signal's reason
+   */
+  static async open(root: string, known: KnownLog, signal: AbortSignal): Promise<LogCheck | undefined> {
+    const log = await SignedLog.open(new LogSource(`${root}/log`, signal), known, signal);
+    if (log !== undefined) return new LogCheck(root, log, signal);
+    if (known.key !== undefined) throw new LogFinding("gone", "the service has no log any more");
+    return undefined;
+  }
+
+  /** The log as it is remembered. */
+  get memory(): RememberedLog {
+    return { vkey: formatVkey(this.#log.key), checkpoint: fromUtf8(this.#log.note) as string };
+  }
+
+  get summary() {
+    const { key, checkpoint } = this.#log;
+    return { origin: key.name, size: checkpoint.size, ...this.memory };
+  }
+
+  /**
+   * Takes the next receipt of the chain. What a daily receipt says of the log is compared with the log itself.
+   * @param isNew whether it was not compared before
+   * @throws LogFinding, TlogError; StoaError
+   */
+  async take({ link, document }: VerifiedReceipt, isNew: boolean): Promise<void> {
+    if (Date.parse(document.ts) <= Date.now() - loggedAfterMs) this.#due = link;
+    const { log: sealed } = document.evidence;
+    // Before there was a log, daily receipts did not name one.
+    if (document.body.type !== "daily" || sealed === undefined || sealed === null) return;
+    const tree = readTree(sealed);
+    if (tree === undefined) throw new LogFinding("wrong_root", "what it says of the log is malformed", link.seq);
+    if (tree.origin !== this.#log.key.name) {
+      // A log that began anew replaces the one of earlier receipts.
+      if (!this.#begun && (await this.#log.first()).previous !== undefined) return;
+      throw new LogFinding("other_origin", "it seals the root of another log", link.seq);
+    }
+    this.#begun = true;
+    if (!isNew) return;
+    const fault = await this.#log.covers(tree);
+    if (fault === undefined) return;
+    const words = fault === "shrunk" ? `it has only ${this.#log.checkpoint.size}` : "its root was another one";
+    throw new LogFinding("wrong_root", `it seals the log with ${tree.size} entries, and ${words}`, link.seq);
+  }
+
+  /** Checks that the log has the newest receipt that is old enough. @throws LogFinding, TlogError; StoaError */
+  async checkNewest(): Promise<void> {
+    if (this.#due === undefined) return;
+    const { seq, hash } = this.#due;
+    const found = await findProof(this.#root, `house/receipts/${seq}`, false, this.#signal);
+    if (found === undefined) throw new LogFinding("not_logged", "the log does not have it", seq);
+    await checkProof(found, { kind: "receipt", seq, hash }, this.#log);
+  }
+}
+
+function readTree(sealed: Json): { origin: string; size: number; root: Uint8Array } | undefined {
+  if (typeof sealed !== "object" || sealed === null || Array.isArray(sealed)) return undefined;
+  const { origin, size, root } = sealed;
+  if (typeof origin !== "string" || typeof size !== "number" || !isSize(size) || !isHash(root)) return undefined;
+  return { origin, size, root: fromHex(root, hashBytes) as Uint8Array };
+}

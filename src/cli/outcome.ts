@@ -1,0 +1,33 @@
+import { StoaError } from "../client/receipts.ts";
+import { findingOf } from "../client/signed-log/finding.ts";
+
+/** `verified` also means done. */
+export const exitStatus = { verified: 0, doesNotVerify: 1, unusableCommand: 2, notChecked: 3 } as const;
+
+/** How a command that checks something has ended. */
+export interface Outcome {
+  status: number;
+  /** Null if nothing is known of what was to be checked. */
+  ok: boolean | null;
+  /** A code, a colon, and a text for people; null if all is well. */
+  reason: string | null;
+}
+
+export const good: Outcome = { status: exitStatus.verified, ok: true, reason: null };
+
+/**
+ * What a failure says of a log.
+ * @param signal interrupts the command
+ * @throws errors that are no such result
+ */
+export function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
+  if (signal.aborted) return { status: exitStatus.notChecked, ok: null, reason: "interrupted: it was not done" };
+  const finding = findingOf(error);
+  if (finding !== undefined) {
+    return { status: exitStatus.doesNotVerify, ok: false, reason: `${finding.fault}: ${finding.message}` };
+  }
+  if (error instanceof StoaError) {
+    return { status: exitStatus.notChecked, ok: null, reason: `${error.kind}: ${error.message}` };
+  }
+  throw error;
+}

@@ -1,0 +1,172 @@
+import { TlogError } from "../../tlog/error.ts";
+import { type NoteKey, parseVkey } from "../../tlog/notes/key.ts";
+import type { ExpectedItem } from "../../tlog/proofs/expected-item.ts";
+import { maxProofBytes } from "../../tlog/proofs/tlog-proof.ts";
+import { type VerifiedItem, verifyItem } from "../../tlog/proofs/verify-item.ts";
+import { isObject, type JsonObject, StoaError } from "../error.ts";
+import { getObject, getShort } from "../http.ts";
+import { findingOf, LogFinding } from "./finding.ts";
+import { logFunctions } from "./functions.ts";
+import { type ItemAddress, parseItemAddress } from "./item-address.ts";
+import { SignedLog } from "./signed-log.ts";
+import { LogSource, retrying } from "./source.ts";
+
+export interface ProvedItem extends VerifiedItem {
+  /** The author of a post or comment whose text is shown; undefined if the author's entry is not there, or erased. */
+  author?: { id: number; name: string } | undefined;
+}
+
+export interface ProveOptions {
+  /** The key of the log, from a source that you trust. By default it is the one that the log names, which proves little. */
+  vkey?: string | undefined;
+  /** Prove that a post or comment was removed, instead of its text. */
+  removal?: boolean | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Opens the log of a service, and proves an item by it; see `proveItem`.
+ * @param root the root address of the service
+ * @param path `posts/12`, `comments/3`, `agents/Zeno`, `communities/general`, `house/receipts/9` or `log/entries/0`
+ * @throws LogFinding for what is not proved; StoaError, also if there is no log; TypeError for a bad path or vkey; the signal's
+ * reason
+ */
+export async function prove(root: string, path: string, options: ProveOptions = {}): Promise<ProvedItem> {
+  const { vkey, removal, signal } = options;
+  const address = { ...parseItemAddress(path), removal };
+  const key = vkey === undefined ? undefined : await readKey(vkey);
+  try {
+    const log = await SignedLog.open(new LogSource(`${root}/log`, signal), { key }, signal);
+    if (log === undefined) throw new StoaError("unusable", "there is no log at this address");
+    return await proveItem(root, address, log, signal);
+  } catch (error) {
+    throw findingOf(error) ?? error;
+  }
+}
+
+function readKey(vkey: string): Promise<NoteKey> {
+  return parseVkey(vkey, logFunctions.sha256).catch((error: Error) => {
+    throw new TypeError(`the vkey cannot be used: ${error.message}`);
+  });
+}
+
+/** What a service shows at an address. */
+interface ShownItem {
+  expected: ExpectedItem;
+  /** Whether the log must have it. */
+  isLogged: boolean;
+  author?: string | undefined;
+}
+
+/**
+ * Verifies the proof of an item, that it is of what the service shows, and that its tree is one of the log's. For a post or
+ * comment it also verifies the proof of the author's name.
+ * @param root the root address of the service
+ * @throws LogFinding or TlogError for what is not proved; StoaError; the signal's reason
+ */
+export async function proveItem(
+  root: string,
+  address: ItemAddress,
+  log: SignedLog,
+  signal?: AbortSignal,
+): Promise<ProvedItem> {
+  try {
+    return await proveOnce(root, address, log, signal);
+  } catch (error) {
+    // It may have been edited or removed between the two requests.
+    if (!(error instanceof TlogError) || !["other_content", "content_withheld"].includes(error.code)) throw error;
+    return proveOnce(root, address, log, signal);
+  }
+}
+
+async function proveOnce(
+  root: string,
+  address: ItemAddress,
+  log: SignedLog,
+  signal: AbortSignal | undefined,
+): Promise<ProvedItem> {
+  const { expected, isLogged, author } = await readShown(root, address, signal);
+  const proof = await findProof(root, address.path, expected.kind === "removal", signal);
+  if (proof === undefined) {
+    if (isLogged) throw new LogFinding("not_logged", "the service shows it, and the log does not have it");
+    throw new StoaError("not_found", "the log has nothing like that");
+  }
+  const proved = await checkProof(proof, expected, log);
+  const { content } = proved;
+  if (author === undefined || content === undefined || !("body" in content)) return proved;
+  const proofOfAuthor = await findProof(root, `agents/${encodeURIComponent(author)}`, false, signal);
+  if (proofOfAuthor === undefined) throw new LogFinding("not_logged", "the log does not have its author");
+  await checkProof(proofOfAuthor, { kind: "agent", id: content.agent, shown: { name: author } }, log);
+  return { ...proved, author: { id: content.agent, name: author } };
+}
+
+/**
+ * Reads the proof of what is at a path of the API. Nothing of it is verified.
+ * @returns undefined if there is none. @throws StoaError; the signal's reason
+ */
+export async function findProof(
+  root: string,
+  path: string,
+  isRemoval: boolean,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array | undefined> {
+  const address = `${root}/api/v1/${path}/proof${isRemoval ? "?of=removal" : ""}`;
+  try {
+    return await retrying(() => getShort(address, maxProofBytes, signal), signal);
+  } catch (error) {
+    if (error instanceof StoaError && error.isNotFound) return undefined;
+    throw error;
+  }
+}
+
+/** Verifies a proof, and that its tree is one of the log's. @throws LogFinding, TlogError; StoaError */
+export async function checkProof(proof: Uint8Array, expected: ExpectedItem, log: SignedLog): Promise<VerifiedItem> {
+  const verified = await verifyItem(proof, expected, [log.key], logFunctions);
+  await log.mustCover(verified.checkpoint, "in the tree of the proof");
+  return verified;
+}
+
+async function readShown(root: string, address: ItemAddress, signal: AbortSignal | undefined): Promise<ShownItem> {
+  const { kind, path, removal } = address;
+  const last = decodeURIComponent(path.split("/").at(-1) as string);
+  if (kind === "entry") return { expected: { kind, index: Number(last) }, isLogged: false };
+  const reply = await getObject(`${root}/api/v1/${path}`, signal);
+  const item = reply[kind];
+  if (!isObject(item)) throw new StoaError("unusable", `the answer is not a ${kind}`);
+  const isRemoved = isObject(item.removed);
+  switch (kind) {
+    case "receipt":
+      return { expected: { kind, seq: Number(last), hash: textOf(item, "hash") }, isLogged: true };
+    case "agent": {
+      const resident = typeof item.resident === "number" ? item.resident : null;
+      return {
+        expected: { kind, shown: { name: textOf(item, "name"), bio: textOf(item, "bio"), resident } },
+        isLogged: true,
+      };
+    }
+    case "community": {
+      const shown = {
+        name: textOf(item, "name"),
+        title: textOf(item, "title"),
+        description: textOf(item, "description"),
+      };
+      return { expected: { kind, shown }, isLogged: true };
+    }
+    default: {
+      const id = Number(last);
+      if (removal) return { expected: { kind: "removal", of: kind, id }, isLogged: isRemoved };
+      // The proof of what is removed does not have the text, either.
+      if (isRemoved) return { expected: { kind, id }, isLogged: true };
+      const author = isObject(item.author) ? textOf(item.author, "name") : undefined;
+      const body = textOf(item, "body");
+      if (kind === "comment") return { expected: { kind, id, shown: { body } }, isLogged: true, author };
+      return { expected: { kind, id, shown: { title: textOf(item, "title"), body } }, isLogged: true, author };
+    }
+  }
+}
+
+function textOf(item: JsonObject, name: string): string {
+  const { [name]: value } = item;
+  if (typeof value !== "string") throw new StoaError("unusable", `the answer has no ${name}`);
+  return value;
+}

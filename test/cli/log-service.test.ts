@@ -1,0 +1,107 @@
+// stoa verify, prove and mirror against a real service with a log.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { createStoaClient, LogFinding } from "../../src/client/index.ts";
+import { formatVkey } from "../../src/tlog/notes/key.ts";
+import type { SignerKey } from "../../src/tlog/notes/signer-key.ts";
+import type { TestDatabase } from "../support/database.ts";
+import { createLoggedDatabase } from "../support/logged.ts";
+import { type Service, startService } from "../support/service.ts";
+import { testKey } from "../tlog/node-functions.ts";
+import { runStoa, scratchFolder } from "./stoa.ts";
+
+let db: TestDatabase;
+let key: SignerKey;
+let service: Service;
+let zeno: { name: string; key: string };
+const home = scratchFolder();
+const stoa = async (...args: string[]) => {
+  const { status, stdout, stderr } = await runStoa([...args, "--json"], home);
+  return { status, stderr, ...JSON.parse(stdout) };
+};
+
+beforeAll(async () => {
+  const logged = await createLoggedDatabase();
+  ({ db, key } = logged);
+  service = await startService({ db, config: { boardLog: logged.boardLog } });
+  zeno = await service.register();
+  const create = (path: string, body: object) => service.rest(path, { key: zeno.key, body });
+  await create("communities", { name: "races", title: "Races", description: "Slow and fast" });
+  await create("posts", { title: "A race", body: "Achilles — 😀\n", community: "races" });
+  await create("posts/1/comments", { body: "He never catches up." });
+});
+
+describe("the log of a service", () => {
+  it.each(["posts/1", "comments/1", "communities/races", "house/receipts/1", "log/entries/0"])(
+    "proves %s",
+    async (item) => {
+      expect(await stoa("prove", service.url, item)).toMatchObject({ status: 0, ok: true, reason: null });
+    },
+  );
+
+  it("proves agents by name, and posts with their author", async () => {
+    expect(await stoa("prove", `${service.url}/agents/${zeno.name}`)).toMatchObject({ ok: true, type: "agent" });
+    expect(await stoa("prove", `${service.url}/posts/1`)).toMatchObject({
+      ok: true,
+      type: "post",
+      author: { name: zeno.name },
+    });
+  });
+
+  it("proves an edit, and then a deletion", async () => {
+    const { key } = zeno;
+    const { body } = await service.rest("posts", { key, body: { title: "Another", body: "x" } });
+    const path = `posts/${body.post.id}`;
+    await service.rest(path, { key, method: "PATCH", body: { body: "y" } });
+    expect(await stoa("prove", service.url, path)).toMatchObject({ ok: true, type: "edit", content: { body: "y" } });
+    await service.rest(path, { key, method: "DELETE" });
+    expect(await stoa("prove", service.url, path)).toMatchObject({ ok: true, type: "edit", content: null });
+    expect(await stoa("prove", service.url, path, "--removal")).toMatchObject({ ok: true, type: "deletion" });
+  });
+
+  it("gives proofs and a policy that verify without it", async () => {
+    const [proof, policy] = [join(home, "proof"), join(home, "policy")];
+    writeFileSync(proof, await (await fetch(`${service.url}/api/v1/posts/1/proof`)).bytes());
+    writeFileSync(policy, await (await fetch(`${service.url}/log/policy`)).bytes());
+    expect(await stoa("prove", "--offline", proof, "--policy", policy)).toMatchObject({
+      ok: true,
+      content: { title: "A race" },
+    });
+  });
+
+  it("is proved by the client, which names what is wrong", async () => {
+    const client = createStoaClient(service.url);
+    const vkey = formatVkey(key);
+    expect(await client.prove("comments/1", { vkey })).toMatchObject({
+      entry: { type: "comment", id: 1 },
+      content: { body: "He never catches up." },
+      author: { name: zeno.name },
+    });
+    const { checkpoint } = await client.log.getCheckpoint({});
+    expect(Buffer.from(checkpoint?.data ?? "").toString()).toMatch(/^stoa\.test\/log\n\d+\n/);
+    const other = formatVkey(await testKey("stoa.test/log"));
+    const failure = await client.prove("posts/1", { vkey: other }).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(LogFinding);
+    expect(failure).toMatchObject({ fault: "unsigned" });
+    await expect(client.prove("posts/1", { vkey: "x" })).rejects.toThrow("the vkey cannot be used: the key is not");
+    await expect(client.prove("votes/1")).rejects.toThrow("this is not the address of an item");
+    await expect(client.prove("posts/99")).rejects.toMatchObject({ code: "not_found" });
+  });
+
+  it("is verified and mirrored", async () => {
+    const { log, ...rest } = await stoa("verify", service.url);
+    expect({ ...rest, log }).toMatchObject({ status: 0, ok: true, log: { vkey: formatVkey(key) } });
+    const folder = scratchFolder();
+    expect(await stoa("mirror", service.url, folder)).toMatchObject({ status: 0, to: log.size });
+  });
+
+  it("is nothing to believe if a text was changed in the database", async () => {
+    await db.rows("UPDATE comments SET body = 'He does.' WHERE id = 1");
+    expect(await stoa("prove", service.url, "comments/1")).toMatchObject({
+      status: 3,
+      ok: null,
+      reason: expect.stringContaining("The text of comment 1 contradicts what the log has committed to."),
+    });
+  });
+});

@@ -1,0 +1,394 @@
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { mirrorHelp } from "../../src/cli/mirror/arguments.ts";
+import { formatVkey } from "../../src/tlog/notes/key.ts";
+import { formatBundle } from "../../src/tlog/tiles/bundle.ts";
+import { FakeLog, type FakeSite, firstEntry, origin, startSite } from "../client/fake-log.ts";
+import { afterFile } from "../support/after-file.ts";
+import { testKey } from "../tlog/node-functions.ts";
+import { checkpointOf, sampleKey } from "../tlog/sample-log.ts";
+import { testEntries } from "../tlog/test-log.ts";
+import { runStoa, scratchFolder, startProcess } from "./stoa.ts";
+
+const mirror = (url: string, folder: string, ...more: string[]) => runStoa(["mirror", url, folder, ...more], "/");
+
+/** All files of a folder by their paths. */
+function filesOf(folder: string): Map<string, Buffer> {
+  const names = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((each) => each.isFile());
+  return new Map(
+    names.map(({ parentPath, name }) => [
+      join(parentPath, name).slice(folder.length + 1),
+      readFileSync(join(parentPath, name)),
+    ]),
+  );
+}
+
+/** Checks that a folder has all files of a log and no other. */
+function expectMirror(folder: string, log: FakeLog): void {
+  const files = filesOf(folder);
+  const levels = [0, 1, 2].filter((level) => log.size >= 256 ** level);
+  let count = 1;
+  for (const level of ["entries", ...levels]) {
+    const hashes = Math.floor(log.size / 256 ** (level === "entries" ? 0 : Number(level)));
+    count += Math.ceil(hashes / 256);
+  }
+  for (const [path, bytes] of files) expect([path, log.file(path)?.length]).toEqual([path, bytes.length]);
+  for (const [path, bytes] of files) expect(bytes.equals(log.file(path) as Uint8Array), path).toBe(true);
+  expect(files.size).toBe(count);
+}
+
+describe("stoa mirror", () => {
+  it("copies a log, as a process, into a folder that has the files of the log", async () => {
+    const site = await startSite(await FakeLog.of(600));
+    const folder = join(scratchFolder(), "new/mirror");
+    const { status, stdout, stderr } = await startProcess(["mirror", site.url, folder], "/").done;
+    expect({ status, stdout }).toEqual({
+      status: 0,
+      stdout: `${folder} has 600 entries of ${origin}, 600 of them new\n`,
+    });
+    expect(stderr).toBe(
+      `stoa: the log says that its key is ${formatVkey(sampleKey)}; compare it with one that you trust\n`,
+    );
+    expectMirror(folder, site.log);
+  });
+
+  it("then copies only what is new", async () => {
+    const site = await startSite(await FakeLog.of(600));
+    const folder = scratchFolder();
+    await mirror(site.url, folder);
+    for (const size of [600, 700, 767, 768, 1100, 66_000]) {
+      await site.log.grow(testEntries(site.log.size, size));
+      const before = filesOf(folder);
+      site.asked.length = 0;
+      const { status, stdout } = await mirror(site.url, folder, "--json");
+      const known = JSON.parse(stdout);
+      expect([status, known.ok, known.to]).toEqual([0, true, size]);
+      // Nothing is requested that the folder has as it is.
+      for (const path of site.asked.filter((each) => each.includes("/entries/")))
+        expect(before.has(path.slice(5))).toBe(false);
+    }
+    // The partial tiles of the tree before stay for readers who have its checkpoint.
+    for (const path of filesOf(folder).keys()) expect(path).not.toContain(".p/76");
+    expect(JSON.parse((await mirror(site.url, folder, "--json")).stdout)).toEqual({
+      ok: true,
+      url: site.url,
+      dir: folder,
+      origin,
+      vkey: formatVkey(sampleKey),
+      from: 66_000,
+      to: 66_000,
+      root: Buffer.from(site.log.log.range.root()).toString("base64"),
+      reason: null,
+      duration_ms: expect.any(Number),
+    });
+    await mirror(site.url, folder);
+    const whole = scratchFolder();
+    await mirror(site.url, whole);
+    expectMirror(whole, site.log);
+  });
+
+  it("makes a mirror that others can copy and verify, served by a plain web server", async () => {
+    const site = await startSite(await FakeLog.of(300));
+    const folder = scratchFolder();
+    await mirror(site.url, folder);
+    await site.log.grow(testEntries(300, 900));
+    await mirror(site.url, folder);
+    const url = await serveFolder(folder);
+    const copy = scratchFolder();
+    expect(await mirror(url, copy, "--log-key", formatVkey(sampleKey))).toEqual({
+      status: 0,
+      stdout: `${copy} has 900 entries of ${origin}, 900 of them new\n`,
+      stderr: "",
+    });
+    expectMirror(copy, site.log);
+  });
+
+  it("reads the beginning of full tiles and bundles where the partial ones are gone", async () => {
+    const site = await startSite(await FakeLog.of(700));
+    const note = site.log.note;
+    const older = await FakeLog.of(700);
+    await site.log.grow(testEntries(700, 1024));
+    site.intercept = (path, response) => {
+      if (path.endsWith("checkpoint")) return !!response.end(note);
+      return /entries.*\.p|tile\/0.*\.p/.test(path) && !!response.writeHead(404).end();
+    };
+    const folder = scratchFolder();
+    expect(await mirror(site.url, folder)).toMatchObject({ status: 0 });
+    expectMirror(folder, older);
+  });
+
+  it("goes on after an interruption, and reads no bundle twice", async () => {
+    const site = await startSite(await FakeLog.of(5000));
+    const folder = scratchFolder();
+    const last = "/log/tile/entries/018";
+    site.intercept = (path, response) => path === last && !!response.writeHead(400).end();
+    expect(await mirror(site.url, folder)).toMatchObject({ status: 3, stdout: "" });
+    expect(existsSync(join(folder, "checkpoint"))).toBe(false);
+    const kept = [...filesOf(folder).keys()].filter((path) => /entries\/00[1-9]/.test(path));
+    expect(kept.length).toBeGreaterThan(3);
+    // One of them was damaged meanwhile.
+    const damaged = kept[2] as string;
+    writeFileSync(join(folder, damaged), "x");
+    site.intercept = undefined;
+    site.asked.length = 0;
+    expect(await mirror(site.url, folder)).toMatchObject({ status: 0 });
+    expect(site.asked.filter((path) => kept.includes(path.slice(5)))).toEqual([`/log/${damaged}`]);
+    expectMirror(folder, site.log);
+  });
+});
+
+/** Serves the files of a folder, and nothing else. */
+async function serveFolder(folder: string): Promise<string> {
+  const server = createServer((request, response) => {
+    const path = join(folder, request.url as string);
+    if (existsSync(path)) response.end(readFileSync(path));
+    else response.writeHead(404).end("no such file");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  afterFile(() => new Promise<void>((resolve) => server.close(() => resolve())));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe("stoa mirror of a log that does not verify", () => {
+  /** A site and a folder that has its first 300 entries. */
+  async function copied(): Promise<{ site: FakeSite; folder: string; before: Map<string, Buffer> }> {
+    const site = await startSite(await FakeLog.of(300));
+    const folder = scratchFolder();
+    await mirror(site.url, folder);
+    return { site, folder, before: filesOf(folder) };
+  }
+
+  const answer =
+    (match: RegExp, body: string | Uint8Array | ((was: Uint8Array) => Uint8Array)) =>
+    (site: FakeSite): void => {
+      site.intercept = (path, response) => {
+        if (!match.test(path)) return false;
+        return !!response.end(typeof body === "function" ? body(site.log.file(path.slice(5)) as Uint8Array) : body);
+      };
+    };
+  const bent = (bytes: Uint8Array) => Uint8Array.from(bytes, (byte, at) => (at === 40 ? byte ^ 1 : byte));
+  const other = (names: string) => Array.from({ length: 500 }, (_, at) => `${names} ${at}`);
+
+  const defects: [string, string, (site: FakeSite) => unknown][] = [
+    ["whose checkpoint is bent", "bad_note", answer(/checkpoint/, "\u001b[2Jhello\n")],
+    ["whose checkpoint is cut off", "bad_note", answer(/checkpoint/, (note) => note.subarray(0, -1))],
+    ["whose checkpoint is huge", "bad_note", answer(/checkpoint/, Buffer.alloc(20 << 20, "x\n"))],
+    [
+      "whose checkpoint has another size",
+      "bad_signature",
+      answer(/checkpoint/, (note) => Buffer.from(Buffer.from(note).toString().replace("800", "801"))),
+    ],
+    [
+      "that is another one",
+      "other_origin",
+      async (site) => {
+        site.log = await FakeLog.of(800, await testKey("other.example/log"));
+      },
+    ],
+    [
+      "that has another key",
+      "unsigned",
+      async (site) => {
+        site.log = await FakeLog.of(800, await testKey(origin, 8));
+      },
+    ],
+    [
+      "that has another history",
+      "not_consistent",
+      async (site) => {
+        site.log = await FakeLog.of([firstEntry(sampleKey), ...other("other")]);
+      },
+    ],
+    [
+      "that is another tree of the same size",
+      "not_consistent",
+      async (site) => {
+        site.log = await FakeLog.of([firstEntry(sampleKey), ...other("other").slice(0, 299)]);
+      },
+    ],
+    [
+      "that is shorter",
+      "shrunk",
+      async (site) => {
+        site.log = await FakeLog.of(299);
+      },
+    ],
+    [
+      "that is gone",
+      "gone",
+      (site) => {
+        site.intercept = (_, response) => !!response.writeHead(404).end();
+      },
+    ],
+    ["of which a tile is bent", "wrong_tile", answer(/tile\/1\//, bent)],
+    ["of which a tile is cut off", "bad_tile", answer(/tile\/1\//, (tile) => tile.subarray(1))],
+    ["of which a tile is huge", "bad_tile", answer(/tile\/1\//, Buffer.alloc(20 << 20))],
+    ["of which a bundle is bent", "wrong_tile", answer(/tile\/entries\/002/, bent)],
+    ["of which the last bundle is bent", "wrong_tile", answer(/tile\/entries\/003.p/, bent)],
+    ["of which a bundle is cut off", "bad_bundle", answer(/tile\/entries\/002/, (bundle) => bundle.subarray(0, -1))],
+    ["of which a bundle is huge", "bad_bundle", answer(/tile\/entries\/002/, Buffer.alloc(20 << 20))],
+    [
+      "of which a bundle has a long entry",
+      "bad_bundle",
+      answer(/tile\/entries\/002/, Buffer.concat([Buffer.from([4, 1]), Buffer.alloc(1025)])),
+    ],
+    [
+      "of which a bundle has other entries",
+      "wrong_tile",
+      answer(/tile\/entries\/002/, formatBundle(testEntries(0, 256))),
+    ],
+    [
+      "of which a bundle is missing",
+      "missing_tile",
+      (site) => {
+        site.intercept = (path, response) => path.includes("entries/002") && !!response.writeHead(404).end();
+      },
+    ],
+  ];
+
+  it.each(defects)("names one %s: %s", async (_, fault, change) => {
+    const { site, folder, before } = await copied();
+    await site.log.grow(testEntries(300, 800));
+    await change(site);
+    const { status, stdout, stderr } = await mirror(site.url, folder, "--json");
+    expect({ status, stderr }).toEqual({ status: 1, stderr: "" });
+    const { ok, to, reason } = JSON.parse(stdout);
+    expect({ ok, to }).toEqual({ ok: false, to: 300 });
+    // The message has no character that a terminal obeys.
+    expect(reason).toMatch(new RegExp(`^${fault}: [\\x20-\\x7e]+$`));
+    // Nothing that the folder has is worse than before.
+    site.intercept = undefined;
+    for (const [path, bytes] of before) expect(filesOf(folder).get(path)?.equals(bytes)).toBe(true);
+  });
+
+  it("names it in one line for people", async () => {
+    const { site, folder } = await copied();
+    site.log = await FakeLog.of(800, await testKey(origin, 8));
+    expect(await mirror(site.url, folder)).toEqual({
+      status: 1,
+      stdout: `the log of ${site.url} does not verify: unsigned: the note has no signature of the key\n`,
+      stderr: "",
+    });
+  });
+
+  it("names a log that does not say which one it is", async () => {
+    for (const [entries, fault] of [
+      [[`{"from":0,"to":0,"ts":"2026-01-31T00:00:00.000Z","type":"recovery","v":1}`], "misplaced_entry"],
+      [["garbage"], "bad_entry"],
+      [[firstEntry(await testKey("other.example/log"))], "other_origin"],
+    ] as const) {
+      const site = await startSite(await FakeLog.of(entries));
+      const { status, stdout } = await mirror(site.url, scratchFolder());
+      expect([status, stdout]).toEqual([1, expect.stringContaining(`does not verify: ${fault}: `)]);
+    }
+  });
+});
+
+describe("stoa mirror exits with 3 and gives no verdict", () => {
+  it.each<[string, (response: ServerResponse, url: string) => unknown, string]>([
+    ["nothing is there", (response) => response.writeHead(404).end(), "unusable: there is no log at this address"],
+    ["there is another page", (response) => response.end("<html>welcome</html>"), "unusable: this is not a log: "],
+    ["the answer is huge", (response) => response.end(Buffer.alloc(20 << 20, "x\n")), "unusable: this is not a log: "],
+    [
+      "the answer is cut off",
+      (response) => {
+        response.writeHead(200, { "content-length": "900" });
+        response.write("stoa");
+        response.destroy();
+      },
+      "unreachable: ",
+    ],
+    [
+      "it redirects for ever",
+      (response, url) => response.writeHead(302, { location: `${url}/log/checkpoint` }).end(),
+      "unreachable: ",
+    ],
+    ["it fails", (response) => response.writeHead(500).end("\u001b[2J"), "unavailable: the answer has status 500"],
+    [
+      "the log is empty",
+      async (response) => response.end(await checkpointOf({ size: 0, root: new Uint8Array(32) })),
+      "unusable: the log has no entries",
+    ],
+  ])("when %s", async (_, respond, reason) => {
+    const site = await startSite(await FakeLog.of(3));
+    site.intercept = (_, response) => {
+      respond(response, site.url);
+      return true;
+    };
+    const folder = scratchFolder();
+    const { status, stdout, stderr } = await mirror(site.url, folder);
+    expect({ status, stdout }).toEqual({ status: 3, stdout: "" });
+    expect(stderr).toContain(`stoa: ${site.url} could not be copied: ${reason}`);
+    expect(stderr).toMatch(/^[\x20-\x7e]+\n$/);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it("when it is interrupted, and leaves nothing half-written", async () => {
+    const site = await startSite(await FakeLog.of(2000));
+    const folder = scratchFolder();
+    // This bundle never comes.
+    const held = new Promise<void>((resolve) => {
+      site.intercept = (path) => {
+        if (!path.includes("entries/004")) return false;
+        resolve();
+        return true;
+      };
+    });
+    const run = startProcess(["mirror", site.url, folder, "--json"], "/");
+    await held;
+    run.signal("SIGINT");
+    const { status, stdout } = await run.done;
+    expect(status).toBe(3);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: null, to: 0, reason: "interrupted: it was not done" });
+    for (const [path, bytes] of filesOf(folder))
+      expect(bytes.equals(site.log.file(path) as Uint8Array), path).toBe(true);
+  });
+});
+
+describe("the command line of stoa mirror", () => {
+  const url = "http://127.0.0.1:1";
+  it("prints its help", async () => {
+    expect(await runStoa(["mirror", "--help"], "/")).toEqual({ status: 0, stdout: mirrorHelp, stderr: "" });
+  });
+
+  it.each([
+    [[], "the URL is missing"],
+    [[url], "the folder is missing"],
+    [[url, "a", "b"], "there is more than a URL and a folder"],
+    [[url, "a", "--log-key", "stoa.example"], "--log-key cannot be used: the key is not name+id+base64"],
+    [[url, "a", "--follow"], "Unknown option '--follow'"],
+  ])("refuses %j", async (args, reason) => {
+    const { status, stdout, stderr } = await runStoa(["mirror", ...args], "/");
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+    expect(stderr).toContain(reason);
+    expect(stderr).toMatch(/^stoa: .*; see stoa mirror --help\n$/);
+  });
+
+  it("refuses a folder that cannot be used, before it reads anything", async () => {
+    const site = await startSite(await FakeLog.of(300));
+    const folder = scratchFolder();
+    await mirror(site.url, folder);
+    site.asked.length = 0;
+    writeFileSync(join(folder, "file"), "");
+    const refused = async (path: string, reason: string, ...more: string[]) => {
+      const { status, stdout, stderr } = await mirror(site.url, path, ...more);
+      expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+      expect(stderr).toContain(`stoa: the folder ${path} ${reason}`);
+    };
+    await refused(join(folder, "file"), "cannot be read: ENOTDIR");
+    await refused(
+      folder,
+      "is not a good mirror of this log: the checkpoint is of another log",
+      "--log-key",
+      formatVkey(await testKey("x")),
+    );
+    rmSync(join(folder, "tile/0/001.p"), { recursive: true });
+    await refused(folder, "is not a good mirror of this log: tile/0/001.p/44 is not there");
+    writeFileSync(join(folder, "checkpoint"), "x");
+    await refused(folder, "is not a good mirror of this log: this is not a log: the note is malformed");
+    expect(site.asked).toEqual([]);
+  });
+});

@@ -1,0 +1,341 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { proveHelp } from "../../src/cli/prove/arguments.ts";
+import { defaultStateFile, StateFile } from "../../src/cli/state.ts";
+import { commitment, formatContent } from "../../src/tlog/entries/content.ts";
+import { formatEntry } from "../../src/tlog/entries/entry-text.ts";
+import { formatVkey } from "../../src/tlog/notes/key.ts";
+import { formatPolicy } from "../../src/tlog/notes/policy.ts";
+import { formatBundle } from "../../src/tlog/tiles/bundle.ts";
+import { FakeLog, type FakeSite, firstEntry, origin, startSite } from "../client/fake-log.ts";
+import { otherHash } from "../receipt/chain.ts";
+import { sha256, testKey } from "../tlog/node-functions.ts";
+import { at, proofOf, sampleEntries, sampleKey, texts } from "../tlog/sample-log.ts";
+import { runStoa, scratchFolder, startProcess } from "./stoa.ts";
+
+const vkey = formatVkey(sampleKey);
+const entryTexts = sampleEntries.map(({ entry }) => entry);
+
+/** Makes a service show an item and the proof of an entry. */
+async function show(site: FakeSite, path: string, item: object, index: number): Promise<void> {
+  site.pages.set(`/api/v1/${path}`, JSON.stringify({ ok: true, ...item }));
+  site.pages.set(`/api/v1/${path}/proof`, await site.log.proof(index, sampleEntries[index]?.text));
+}
+
+const post = { ...texts.edited, author: { name: "Zeno", resident: null }, community: "general", removed: null };
+const removed = { title: "[removed]", body: "", author: null, removed: { by: "moderator", reason: "spam" } };
+
+let site: FakeSite;
+beforeEach(async () => {
+  site = await startSite(await FakeLog.of(entryTexts));
+  await show(site, "posts/12", { post }, at.edit);
+  await show(site, "comments/3", { comment: { ...texts.comment, author: { name: "Zeno" } } }, at.comment);
+  await show(site, "agents/Zeno", { agent: texts.agent }, at.agent);
+  await show(site, "communities/general", { community: texts.community }, at.community);
+  await show(site, "house/receipts/9", { receipt: { seq: 9, hash: "ab".repeat(32) } }, at.receipt);
+  site.pages.set("/api/v1/log/entries/10/proof", await site.log.proof(at.unknown));
+  site.pages.set("/api/v1/posts/12/proof?of=removal", await site.log.proof(at.act));
+});
+
+const prove = (...args: string[]) => runStoa(["prove", ...args], scratchFolder());
+async function proveJson(...args: string[]) {
+  const { status, stdout, stderr } = await prove("--json", ...args);
+  return { status, stderr, ...JSON.parse(stdout) };
+}
+
+describe("stoa prove", () => {
+  it("proves a post and its author, as a process", async () => {
+    const { status, stdout, stderr } = await startProcess(["prove", `${site.url}/posts/12`], scratchFolder()).done;
+    expect({ status, stderr }).toEqual({
+      status: 0,
+      stderr: `stoa: the log says that its key is ${vkey}; compare it with one that you trust\n`,
+    });
+    const [first, content] = stdout.split("\n");
+    const entry = JSON.parse(entryTexts[at.edit] as string);
+    expect(first).toBe(
+      `posts/12 of ${site.url} is proved: edit, by Zeno, ${entry.ts}, entry ${at.edit} of ${entryTexts.length} in ${origin}`,
+    );
+    expect(JSON.parse(content as string)).toEqual(texts.edited);
+  });
+
+  it("reports it as one JSON object", async () => {
+    expect(await proveJson(site.url, "posts/12", "--log-key", vkey)).toEqual({
+      status: 0,
+      stderr: "",
+      ok: true,
+      url: site.url,
+      item: "posts/12",
+      origin,
+      vkey,
+      index: at.edit,
+      size: entryTexts.length,
+      type: "edit",
+      ts: JSON.parse(entryTexts[at.edit] as string).ts,
+      content: texts.edited,
+      author: { id: 4, name: "Zeno" },
+      reason: null,
+    });
+  });
+
+  it.each([
+    [["posts/12"], "edit"],
+    [["/posts/12"], "edit"],
+    [["api/v1/posts/12/proof"], "edit"],
+    [["comments/3"], "comment"],
+    [["agents/Zeno"], "agent"],
+    [["agents/%5Aeno"], "agent"],
+    [["communities/general"], "community"],
+    [["c/general"], "community"],
+    [["house/receipts/9"], "receipt"],
+    [["log/entries/10"], "key"],
+    [["posts/12", "--removal"], "act"],
+  ])("knows %j as an item, and as a part of its address", async ([item = "", ...more], type) => {
+    const address = `${site.url}/${item.replace(/^\//, "")}`;
+    for (const place of [[site.url, item], [address], [`${address}/`]]) {
+      expect(await proveJson(...place, ...more)).toMatchObject({ status: 0, ok: true, type });
+    }
+  });
+
+  it("proves what is removed without its text", async () => {
+    await show(site, "posts/12", { post: removed }, at.edit);
+    site.pages.set("/api/v1/posts/12/proof", await site.log.proof(at.edit));
+    expect(await proveJson(site.url, "posts/12")).toMatchObject({
+      ok: true,
+      type: "edit",
+      content: null,
+      author: null,
+    });
+  });
+
+  const twice = { ...post, title: "Another" };
+  const defects: [string, string, () => unknown][] = [
+    ["shows another title", "other_content", () => show(site, "posts/12", { post: twice }, at.edit)],
+    ["shows the text and proves an older one", "other_content", () => show(site, "posts/12", { post }, at.post)],
+    [
+      "shows another author",
+      "not_logged",
+      () => show(site, "posts/12", { post: { ...post, author: { name: "Plato" } } }, at.edit),
+    ],
+    [
+      "proves another agent as the author",
+      "other_content",
+      async () => {
+        const other = { ...texts.agent, name: "Plato" };
+        await show(site, "agents/Plato", { agent: other }, at.agent);
+        await show(site, "posts/12", { post: { ...post, author: { name: "Plato" } } }, at.edit);
+      },
+    ],
+    [
+      "withholds the text in the proof",
+      "content_withheld",
+      async () => {
+        site.pages.set("/api/v1/posts/12/proof", await site.log.proof(at.edit));
+      },
+    ],
+    ["proves another item", "other_item", () => show(site, "posts/12", { post }, at.comment)],
+    ["shows it and has no proof", "not_logged", () => site.pages.delete("/api/v1/posts/12/proof")],
+    ["has a proof that is cut off", "bad_proof", () => cut("/api/v1/posts/12/proof", 60)],
+    [
+      "has a proof that is huge",
+      "bad_proof",
+      () => site.pages.set("/api/v1/posts/12/proof", Buffer.alloc(20 << 20, "x")),
+    ],
+    [
+      "proves it in the tree of another key",
+      "unsigned",
+      async () => {
+        const other = await FakeLog.of(entryTexts, await testKey(origin, 8));
+        site.pages.set("/api/v1/posts/12/proof", await other.proof(at.edit, sampleEntries[at.edit]?.text));
+      },
+    ],
+    [
+      "shows a first entry with its key, and has another one in the tree",
+      "wrong_tile",
+      async () => {
+        const served = formatBundle(site.log.entries);
+        site.log = await FakeLog.of([firstEntry(await testKey(origin, 8)), ...entryTexts.slice(1)]);
+        site.intercept = (path, response) => path.includes("/tile/entries/000") && !!response.end(served);
+      },
+    ],
+    [
+      "proves it in a tree that the log does not have",
+      "not_consistent",
+      async () => {
+        const forked = await FakeLog.of([...entryTexts.slice(0, -1), "another"]);
+        site.pages.set("/api/v1/posts/12/proof", await forked.proof(at.edit, sampleEntries[at.edit]?.text));
+      },
+    ],
+    [
+      "proves it in a tree that the log does not have yet",
+      "shrunk",
+      async () => {
+        const larger = await FakeLog.of([...entryTexts, "another"]);
+        site.pages.set("/api/v1/posts/12/proof", await larger.proof(at.edit, sampleEntries[at.edit]?.text));
+      },
+    ],
+  ];
+  const cut = (path: string, length: number) =>
+    site.pages.set(path, (site.pages.get(path) as Uint8Array).subarray(0, length));
+
+  it.each(defects)("names the defect if the service %s: %s", async (_, fault, change) => {
+    await change();
+    expect(await proveJson(site.url, "posts/12")).toMatchObject({
+      status: 1,
+      ok: false,
+      content: null,
+      reason: expect.stringMatching(`^${fault}: [\\x20-\\x7e]+$`),
+    });
+  });
+
+  it("says it in one line for people", async () => {
+    await show(site, "house/receipts/9", { receipt: { seq: 9, hash: otherHash } }, at.receipt);
+    expect(await prove(site.url, "house/receipts/9", "--log-key", vkey)).toEqual({
+      status: 1,
+      stdout: `house/receipts/9 of ${site.url} is not proved: other_item: the proof is of another item\n`,
+      stderr: "",
+    });
+  });
+
+  it("takes key and tree from what stoa verify remembers", async () => {
+    const home = scratchFolder();
+    const path = defaultStateFile(site.url, { XDG_STATE_HOME: join(home, ".local/state") });
+    const state = new StateFile(path, site.url);
+    const remember = (log: FakeLog) => {
+      state.prepare();
+      state.save(
+        { seq: 1, hash: otherHash },
+        { vkey: formatVkey(log.key), checkpoint: Buffer.from(log.note).toString() },
+      );
+    };
+    const run = () => runStoa(["prove", site.url, "agents/Zeno"], home);
+    remember(site.log);
+    const before = readFileSync(path, "utf8");
+    expect(await run()).toMatchObject({ status: 0, stderr: "" });
+    expect(readFileSync(path, "utf8")).toBe(before);
+
+    remember(await FakeLog.of([...entryTexts.slice(0, 4), "another"]));
+    expect(await run()).toMatchObject({ status: 1, stdout: expect.stringContaining("not proved: not_consistent: ") });
+    site.intercept = (path, response) => path.startsWith("/log") && !!response.writeHead(404).end();
+    expect(await run()).toMatchObject({ status: 1, stdout: expect.stringContaining("not proved: gone: ") });
+  });
+
+  it("exits with 3 if there is nothing to prove", async () => {
+    const unproved = async (item: string, reason: string, ...more: string[]) =>
+      expect(await proveJson(site.url, item, ...more)).toMatchObject({
+        status: 3,
+        ok: null,
+        reason: expect.stringContaining(reason),
+      });
+    await unproved("posts/13", "unusable: the answer has status 404");
+    await unproved("log/entries/11", "refused: the log has nothing like that");
+    site.pages.delete("/api/v1/posts/12/proof?of=removal");
+    await unproved("posts/12", "refused: the log has nothing like that", "--removal");
+    site.pages.set("/api/v1/posts/12", '{"post":{"title":1}}');
+    await unproved("posts/12", "unusable: the answer has no body");
+    site.intercept = (path, response) => path.startsWith("/log") && !!response.writeHead(404).end();
+    await unproved("posts/12", "unusable: there is no log at this address");
+  });
+});
+
+describe("stoa prove --offline", () => {
+  const home = scratchFolder();
+  const file = (name: string, bytes: string | Uint8Array) => {
+    const path = join(home, name);
+    writeFileSync(path, bytes);
+    return path;
+  };
+  const policy = file("policy", formatPolicy({ logs: [{ key: sampleKey }] }));
+  const offline = (...files: string[]) =>
+    runStoa(["prove", "--policy", policy, ...files.flatMap((path) => ["--offline", path])], "/");
+
+  it("proves what is stored, and the author by the proof of an agent", async () => {
+    const [edited, agent] = [file("edited", await proofOf(at.edit)), file("agent", await proofOf(at.agent))];
+    const { status, stdout, stderr } = await offline(edited);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toMatch(
+      `${edited} is proved: edit, ${JSON.parse(entryTexts[at.edit] as string).ts}, entry 5 of 11 in `,
+    );
+    expect((await offline(edited, agent)).stdout).toContain(`${edited} is proved: edit, by Zeno, `);
+    const json = await runStoa(["prove", "--json", "--policy", policy, "--offline", edited], "/");
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      ok: true,
+      file: edited,
+      origin,
+      index: at.edit,
+      content: texts.edited,
+    });
+  });
+
+  it("names what is wrong with one of several", async () => {
+    const good = file("good", await proofOf(at.post));
+    const bad = file("bad", await proofOf(at.post, ({ hashes }) => ({ hashes: hashes.toReversed() })));
+    const { status, stdout } = await offline(good, bad, file("other", "\u001b[2J"));
+    expect(status).toBe(1);
+    expect(stdout).toContain("good is proved: post, ");
+    expect(stdout).toContain("bad is not proved: not_included: ");
+    expect(stdout).toContain("other is not proved: bad_proof: ");
+    expect(stdout).not.toContain("\u001b");
+  });
+
+  it("accepts no log that the policy does not name", async () => {
+    const other = file("others", formatPolicy({ logs: [{ key: await testKey("other.example/log") }] }));
+    const stored = file("stored", await proofOf(at.post));
+    const { status, stdout } = await runStoa(["prove", "--offline", stored, "--policy", other], "/");
+    expect([status, stdout]).toEqual([1, expect.stringContaining("not proved: other_origin: ")]);
+  });
+
+  it("shows foreign text without what a terminal obeys", async () => {
+    const hostile = "\u001b[2J\u202eowned\u009b\n";
+    const salt = new Uint8Array(16);
+    const contents = [
+      formatContent("agent", { ...texts.agent, name: hostile }),
+      formatContent("post", { ...texts.post, body: hostile }),
+    ];
+    const entries = contents.map((content, at) =>
+      formatEntry({
+        ...(at === 0 ? { type: "agent", id: texts.post.agent } : { type: "post", id: 12 }),
+        content: commitment(salt, content, sha256),
+        ts: "2026-02-01T00:00:00.000Z",
+      }),
+    );
+    const log = await FakeLog.of([entryTexts[0] as string, ...entries]);
+    const files = contents.map(async (content, at) =>
+      file(`hostile ${at}`, await log.proof(at + 1, { content, salt })),
+    );
+    const { status, stdout } = await offline(...(await Promise.all(files)));
+    expect([status, stdout]).toEqual([0, expect.stringMatching(/^([\x20-\x7e\ufffd]+\n){4}$/)]);
+    expect(stdout).toContain("post, by \ufffd[2J\ufffdowned\ufffd");
+    expect(JSON.parse(stdout.split("\n")[3] as string).body).toBe(hostile);
+  });
+});
+
+describe("the command line of stoa prove", () => {
+  const url = "http://127.0.0.1:1";
+  it("prints its help", async () => {
+    expect(await runStoa(["prove", "-h"], "/")).toEqual({ status: 0, stdout: proveHelp, stderr: "" });
+  });
+
+  it.each([
+    [[], "the URL is missing"],
+    [[url], 'this is not the address of an item: "/"'],
+    [[url, "posts"], 'this is not the address of an item: "posts"'],
+    [[url, "votes/1"], 'this is not the address of an item: "votes/1"'],
+    [[url, "posts/x"], 'this is not a number: "x"'],
+    [[url, "posts/01"], 'this is not a number: "01"'],
+    [[url, "log/entries/9007199254740992"], "this is not a number: "],
+    [[url, "agents/%"], 'this is not a name: "%"'],
+    [[url, "posts/1", "posts/2"], "there is more than a URL and an item"],
+    [[url, "agents/Zeno", "--removal"], "--removal is of posts and comments"],
+    [[url, "posts/1", "--log-key", "x"], "--log-key cannot be used: "],
+    [["--offline", "x"], "--policy is missing"],
+    [["--offline", "x", "--policy", "/nonexistent"], "/nonexistent cannot be read: ENOENT"],
+    [["--offline", "x", "--policy", "/dev/null"], "/dev/null is not a policy: "],
+    [[url, "--offline", "x"], "with --offline there is no URL"],
+  ])("refuses %j", async (args, reason) => {
+    const { status, stdout, stderr } = await runStoa(["prove", ...args], "/");
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+    expect(stderr).toContain(reason);
+    expect(stderr).toMatch(/^stoa: .*; see stoa prove --help\n$/);
+  });
+});

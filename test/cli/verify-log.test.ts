@@ -1,0 +1,281 @@
+// stoa verify of a service that has a log.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { formatEntry } from "../../src/tlog/entries/entry-text.ts";
+import { formatVkey } from "../../src/tlog/notes/key.ts";
+import { FakeLog, firstEntry, origin } from "../client/fake-log.ts";
+import { type FakeStoa, refuse, show, startFake } from "../client/fake-stoa.ts";
+import { buildChain, type Change, type LooseDocument, type Receipt } from "../receipt/chain.ts";
+import { waitUntil } from "../support/wait.ts";
+import { testKey } from "../tlog/node-functions.ts";
+import { sampleKey } from "../tlog/sample-log.ts";
+import { testEntries } from "../tlog/test-log.ts";
+import { runStoa, scratchFolder, startStoa } from "./stoa.ts";
+
+const vkey = formatVkey(sampleKey);
+
+/** A service with a chain and a log: each has what the other must have. */
+class LoggedStoa {
+  readonly chain: Receipt[] = [];
+  /** The indexes of the entries of receipts, by seq. */
+  readonly #entries = new Map<number, number>();
+  readonly fake: FakeStoa;
+  log: FakeLog;
+
+  constructor(fake: FakeStoa, log: FakeLog) {
+    this.fake = fake;
+    this.log = log;
+    fake.intercept = (path, response) => {
+      const seq = /\/receipts\/(\d+)\/proof$/.exec(path)?.[1];
+      const index = this.#entries.get(Number(seq));
+      if (index !== undefined) void this.log.proof(index).then((proof) => response.end(proof));
+      const file = path.startsWith("/log/") ? this.log.file(path.slice(5)) : undefined;
+      if (file !== undefined) response.end(file);
+      return index !== undefined || file !== undefined;
+    };
+  }
+
+  static async start(receipts: number): Promise<LoggedStoa> {
+    const stoa = new LoggedStoa(await startFake([]), await FakeLog.of(40));
+    for (let seq = 1; seq <= receipts; seq++) await stoa.seal();
+    return stoa;
+  }
+
+  /** Seals the next receipt. A daily one names the tree of the log. */
+  async seal(change: (document: LooseDocument) => void = () => {}, isLogged = true): Promise<void> {
+    const last = this.chain.at(-1);
+    const seq = this.chain.length + 1;
+    const sealed: Change = {
+      document: (document) => {
+        const { size, root } = this.tree;
+        if (document.body.type === "daily") document.evidence.log = { origin, size, root };
+        change(document);
+      },
+    };
+    const [receipt] = buildChain(1, { [seq]: sealed }, last && { seq: last.seq, hash: last.hash });
+    this.chain.push(receipt as Receipt);
+    this.fake.receipts.push(show(receipt as Receipt));
+    if (!isLogged) return;
+    this.#entries.set(seq, this.log.size);
+    const { hash } = receipt as Receipt;
+    const entry = formatEntry({ type: "receipt", seq, hash, ts: "2026-02-01T00:00:00.000Z" });
+    await this.log.grow([entry, ...testEntries(0, 3)]);
+  }
+
+  get tree() {
+    return { size: this.log.size, root: Buffer.from(this.log.log.range.root()).toString("hex") };
+  }
+
+  /** Replaces the log by one that has other entries at the end. */
+  async fork(kept: number, key = sampleKey): Promise<void> {
+    const entries = this.log.entries.map((entry) => Buffer.from(entry).toString());
+    this.log = await FakeLog.of(
+      [firstEntry(key), ...entries.slice(1, kept), ...Array(entries.length).fill("other")],
+      key,
+    );
+  }
+}
+
+let stoa: LoggedStoa;
+let home: string;
+beforeEach(async () => {
+  stoa = await LoggedStoa.start(7);
+  home = scratchFolder();
+});
+const verify = (...more: string[]) => runStoa(["verify", stoa.fake.url, "--state", join(home, "state"), ...more], home);
+const verifyJson = async (...more: string[]) => JSON.parse((await verify("--json", ...more)).stdout);
+const remembered = () => JSON.parse(readFileSync(join(home, "state"), "utf8"));
+
+describe("stoa verify of a service with a log", () => {
+  it("reports the log, and remembers its key and its checkpoint", async () => {
+    const head = stoa.chain.at(-1)?.hash;
+    expect(await verify()).toEqual({
+      status: 0,
+      stdout: `verified receipts 1 to 7 of ${stoa.fake.url}: head ${head}
+verified the log ${origin}: ${stoa.log.size} entries, signed by ${vkey}
+`,
+      stderr: "",
+    });
+    const checkpoint = Buffer.from(stoa.log.note).toString();
+    expect(remembered()).toMatchObject({ seq: 7, hash: head, log: { vkey, checkpoint } });
+    await stoa.seal();
+    const { ok, log } = await verifyJson("--from", "last", "--log-key", vkey);
+    const next = Buffer.from(stoa.log.note).toString();
+    expect({ ok, log }).toEqual({ ok: true, log: { origin, vkey, size: stoa.log.size, checkpoint: next } });
+    expect(remembered().log.checkpoint).toBe(next);
+  });
+
+  it("compares daily receipts that are sealed while it follows", async () => {
+    const run = startStoa(["verify", stoa.fake.url, "--follow", "--json", "--state", join(home, "state")], home);
+    await waitUntil("the end of the chain", () => stoa.fake.followers.size === 1);
+    const send = () => {
+      for (const each of stoa.fake.followers) each.write(`${JSON.stringify(stoa.fake.receipts.at(-1))}\n`);
+    };
+    await stoa.seal();
+    await stoa.seal();
+    for (const each of stoa.fake.followers) each.write(`${JSON.stringify(stoa.fake.receipts.at(-2))}\n`);
+    send();
+    await waitUntil("receipt 9", () => run.stdout.includes('"seq":9'));
+    // The daily receipt names a tree that was signed after the start, and that is remembered now.
+    expect(remembered()).toMatchObject({ seq: 9, log: { checkpoint: Buffer.from(stoa.log.note).toString() } });
+    await stoa.seal();
+    send();
+    await stoa.seal((document) => {
+      document.evidence.log.size--;
+    });
+    send();
+    expect(await run.done).toMatchObject({ status: 1, stdout: expect.stringContaining('"reason":"wrong_root: ') });
+  });
+
+  type Defect = [what: string, fault: string, at: number | null, change: () => unknown];
+  const evidence = (change: (log: LooseDocument) => void) => async () => {
+    await stoa.seal();
+    await stoa.seal(({ evidence }) => change(evidence.log));
+  };
+  const news: Defect[] = [
+    [
+      "a daily receipt names another root",
+      "wrong_root",
+      9,
+      evidence((log) => Object.assign(log, { root: "ab".repeat(32) })),
+    ],
+    ["a daily receipt names another size", "wrong_root", 9, evidence((log) => Object.assign(log, { size: 41 }))],
+    [
+      "a daily receipt names a tree that the log does not have",
+      "wrong_root",
+      9,
+      evidence((log) => Object.assign(log, { size: 4100 })),
+    ],
+    [
+      "a daily receipt names another log",
+      "other_origin",
+      9,
+      evidence((log) => Object.assign(log, { origin: "other.example/log" })),
+    ],
+    [
+      "what a daily receipt says of the log is malformed",
+      "wrong_root",
+      9,
+      evidence((log) => Object.assign(log, { size: -1 })),
+    ],
+    ["the newest receipt that is old enough is not in the log", "not_logged", 8, () => stoa.seal(() => {}, false)],
+    [
+      "a signature is bad",
+      "bad_signature",
+      null,
+      async () => {
+        const note = Buffer.from(stoa.log.note).toString();
+        stoa.log.note = Uint8Array.from(Buffer.from(note.replace("\n68\n", "\n67\n")));
+      },
+    ],
+    ["a tile is bent", "wrong_tile", null, () => stoa.log.log.tiles.get("tile/0/000")?.fill(1, 40, 41)],
+  ];
+  const changes: Defect[] = [
+    ["the log has another history", "not_consistent", null, () => stoa.fork(30)],
+    [
+      "the log is shorter",
+      "shrunk",
+      null,
+      async () => {
+        stoa.log = await FakeLog.of(20);
+      },
+    ],
+    ["the log has another key", "unsigned", null, async () => stoa.fork(99, await testKey(origin, 8))],
+    [
+      "the log is gone",
+      "gone",
+      null,
+      () => {
+        stoa.fake.intercept = (path, response) =>
+          path.startsWith("/log/") && !refuse(response, 404, { error: "not_found", message: "None." });
+      },
+    ],
+  ];
+
+  it.each([...news, ...changes])("fails and names it if %s: %s", async (_, fault, seq, change) => {
+    expect(await verify()).toMatchObject({ status: 0 });
+    const before = readFileSync(join(home, "state"), "utf8");
+    await change();
+    const { ok, broken_at, reason } = await verifyJson();
+    expect({ ok, broken_at, reason }).toEqual({
+      ok: false,
+      broken_at: seq,
+      reason: expect.stringMatching(`^${fault}: [\\x20-\\x7e]+$`),
+    });
+    const subject = seq === null ? "the log" : `receipt ${seq}`;
+    expect(await verify()).toEqual({ status: 1, stdout: `${subject} does not verify: ${reason}\n`, stderr: "" });
+    // The next verification finds the same.
+    expect(readFileSync(join(home, "state"), "utf8")).toBe(before);
+  });
+
+  it.each(news)("finds it without a memory, too, if %s: %s", async (_, fault, __, change) => {
+    await change();
+    expect(await verifyJson()).toMatchObject({ ok: false, reason: expect.stringMatching(`^${fault}: `) });
+  });
+
+  it("does not ask again for the roots of daily receipts that were compared", async () => {
+    await stoa.seal();
+    await stoa.seal((document) => {
+      document.evidence.log.root = "ab".repeat(32);
+    });
+    expect(await verify()).toMatchObject({ status: 1 });
+    // As a verification would have left it that had compared receipt 9.
+    const checkpoint = Buffer.from(stoa.log.note).toString();
+    const last = { url: stoa.fake.url, seq: 9, hash: stoa.chain.at(-1)?.hash, time: "2026-02-01T00:00:00.000Z" };
+    writeFileSync(join(home, "state"), JSON.stringify({ ...last, log: { vkey, checkpoint } }));
+    expect(await verify()).toMatchObject({ status: 0 });
+  });
+
+  it("accepts receipts of the log that this one replaces", async () => {
+    const previous = { origin: "old.example/log", root: "cd".repeat(32), size: 9, vkey };
+    const first = formatEntry({ type: "log", origin, vkey, previous, ts: "2026-02-01T00:00:00.000Z" });
+    stoa = new LoggedStoa(await startFake([]), await FakeLog.of([first, "one", "two"]));
+    const named = (name: string) => (document: LooseDocument) => {
+      if (document.evidence.log !== undefined) document.evidence.log.origin = name;
+    };
+    for (let seq = 1; seq <= 3; seq++) await stoa.seal(named(previous.origin));
+    for (let seq = 4; seq <= 7; seq++) await stoa.seal();
+    expect(await verify()).toMatchObject({ status: 0 });
+    await stoa.seal();
+    await stoa.seal(named(previous.origin));
+    expect(await verifyJson()).toMatchObject({
+      ok: false,
+      broken_at: 9,
+      reason: expect.stringMatching("^other_origin: "),
+    });
+  });
+
+  it("does not begin if --log-key is not the remembered key, or the state has a bad log", async () => {
+    await verify();
+    const other = formatVkey(await testKey(origin, 8));
+    expect(await verify("--log-key", other)).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/^stoa: --log-key is not the key that the state file remembers; /),
+    });
+    expect(await verify("--log-key", "x")).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining("cannot be used"),
+    });
+    const state = remembered();
+    for (const log of [
+      1,
+      { vkey },
+      { ...state.log, vkey: "x" },
+      { ...state.log, checkpoint: "x" },
+      { ...state.log, vkey: other },
+    ]) {
+      writeFileSync(join(home, "state"), JSON.stringify({ ...state, log }));
+      expect(await verify()).toMatchObject({
+        status: 2,
+        stdout: "",
+        stderr: expect.stringMatching(/damaged|a bad log/),
+      });
+    }
+  });
+
+  it("knows nothing if the log cannot be read", async () => {
+    stoa.fake.intercept = (path, response) => path.startsWith("/log/") && !!response.writeHead(500).end();
+    expect(await verifyJson()).toMatchObject({ ok: null, count: 0, reason: expect.stringMatching("^unavailable: ") });
+  });
+});

@@ -1,0 +1,51 @@
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { StoaError } from "../../src/client/error.ts";
+import { getShort } from "../../src/client/http.ts";
+
+let respond: (response: ServerResponse) => unknown;
+let gone: Promise<unknown>;
+const server = createServer((_, response) => {
+  gone = new Promise((resolve) => response.once("close", resolve));
+  respond(response);
+});
+let url: string;
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  server.closeAllConnections();
+  return new Promise((resolve) => server.close(resolve));
+});
+
+const drip = (response: ServerResponse, bytes: number) => {
+  const timer = setInterval(() => response.write(Buffer.alloc(bytes)), 1);
+  response.once("close", () => clearInterval(timer));
+};
+
+it("returns a reply up to its limit, and a longer one cut off there, without reading on", async () => {
+  respond = (response) => response.end("0123456789");
+  expect(Buffer.from(await getShort(url, 10, undefined)).toString()).toBe("0123456789");
+  expect(Buffer.from(await getShort(url, 9, undefined)).toString()).toBe("0123456789");
+  expect(Buffer.from(await getShort(url, 8, undefined)).toString()).toBe("012345678");
+  respond = (response) => drip(response, 1000);
+  expect(await getShort(url, 99_999, undefined)).toHaveLength(100_000);
+  await gone;
+});
+
+it("gives up a reply that comes forever, byte by byte", async () => {
+  respond = (response) => drip(response, 1);
+  const error = await getShort(url, 1 << 20, undefined, 300).catch((error: unknown) => error);
+  expect(error).toBeInstanceOf(StoaError);
+  expect(error).toMatchObject({ kind: "silent", message: "the answer was not complete after 0.3 s" });
+  await gone;
+});
+
+it("ends with the reason of its signal", async () => {
+  respond = (response) => drip(response, 1);
+  const reason = new Error("enough");
+  const ended = getShort(url, 1 << 20, AbortSignal.any([AbortSignal.timeout(100), AbortSignal.abort(reason)]));
+  await expect(ended).rejects.toBe(reason);
+});

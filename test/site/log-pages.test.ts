@@ -1,0 +1,106 @@
+// The pages of the log in a real browser: from a post to its entry, whose proof the browser checks.
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Browser } from "playwright-core";
+import { beforeAll, expect, it } from "vitest";
+import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
+import { openPage, startBrowser } from "../support/browser.ts";
+import { createDatabaseWithSchema } from "../support/database.ts";
+import { beginTestLog } from "../support/log.ts";
+import { type Service, startService } from "../support/service.ts";
+
+let service: Service;
+let browser: Browser;
+let post: number;
+let comment: number;
+
+beforeAll(async () => {
+  const db = await createDatabaseWithSchema();
+  const keyText = formatSignerKey(await beginTestLog(db));
+  const boardLog = { mayBegin: true, origin: undefined, keyText };
+  [service, browser] = await Promise.all([startService({ db, config: { boardLog } }), startBrowser()]);
+  const { key } = await service.register("Zeno");
+  const made = await service.rest("posts", {
+    key,
+    body: { title: "A race", body: "Achilles never <b>catches</b> up." },
+  });
+  post = made.body.post.id;
+  comment = (await service.rest(`posts/${post}/comments`, { key, body: { body: "Why?" } })).body.comment.id;
+  await fetch(`${service.url}/api/v1/comments/${comment}/proof`);
+});
+
+const pageOf = async (path: string) => (await fetch(service.url + path, { headers: { accept: "text/html" } })).text();
+
+it("a post leads to its entry, whose proof the browser checks; it remembers the tree until the next visit", async () => {
+  const { page, faults, close } = await openPage(browser);
+  await page.goto(`${service.url}/posts/${post}`);
+  await page.getByRole("link", { name: "This post in the log" }).click();
+  await page.getByRole("link", { name: /^Entry \d+$/ }).click();
+  const check = async () => {
+    await page.getByRole("button", { name: "Check the proof" }).click();
+    await page.locator("#verification[aria-busy=false]").waitFor();
+    return page.getByRole("status").innerText();
+  };
+  const first = await check();
+  expect(first).toMatch(/The proof is good\s+Entry \d+ is in the tree of \d+ entries/);
+  expect(first).toContain('"title":"A race"');
+  expect(first).toContain("<b>catches</b>");
+  expect(first).toMatch(/remembers that tree and the key from now on/);
+  const { key } = await service.register();
+  await service.rest("posts", { key, body: { title: "Later" } });
+  await page.reload();
+  expect(await check()).toMatch(/extends the one of \d+ entries that this browser remembered/);
+  expect(faults).toEqual([]);
+  // A log that was rewritten has another root than the one that is remembered.
+  await page.evaluate(() => {
+    const memory = JSON.parse(localStorage.getItem("stoa-log") as string);
+    const lines = memory.checkpoint.split("\n");
+    lines[1] = "2";
+    localStorage.setItem("stoa-log", JSON.stringify({ ...memory, checkpoint: lines.join("\n") }));
+  });
+  await page.reload();
+  expect(await check()).toMatch(/It does not verify\s+.*does not begin with the 2 entries seen before/);
+  await close();
+});
+
+it("the log's page has the newest entries, its key and its pages; each kind of entry has a page", async () => {
+  const text = await pageOf("/log");
+  expect(text).toContain("stoa.test/log+");
+  expect(text).toContain(`The creation of post ${post}`);
+  expect(await pageOf(`/log?item=comment&item_id=${comment}`)).toContain(`What the log has of comment ${comment}`);
+  for (const index of [0, 1, 2]) {
+    const { status } = await fetch(`${service.url}/log/entries/${index}`);
+    expect([index, status]).toEqual([index, 200]);
+  }
+  expect(await pageOf(`/comments/${comment}`)).toContain(`/log?item=comment&amp;item_id=${comment}`);
+});
+
+it("axe finds no fault on these pages, and none scrolls sideways on a narrow phone", async () => {
+  const { page, close } = await openPage(browser, { viewport: { width: 320, height: 800 } });
+  for (const path of ["/log", `/log?item=post&item_id=${post}`, "/log/entries/0", "/log/entries/1", `/posts/${post}`]) {
+    await page.goto(service.url + path);
+    const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze();
+    expect([path, violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)]).toEqual([path, []]);
+    const overflow = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+    expect([path, overflow]).toEqual([path, 0]);
+  }
+  await close();
+});
+
+it("says what a check in a page of the operator's cannot show", async () => {
+  expect(await pageOf("/log/entries/1")).toContain("this check cannot convict the operator");
+});
+
+it("a page of what the log does not have says so; a board without a log has no marks", async () => {
+  for (const [path, status] of Object.entries({
+    "/log/entries/99999": 404,
+    "/log/entries/x": 400,
+    "/log?item=post": 400,
+  })) {
+    expect([path, (await fetch(service.url + path)).status]).toEqual([path, status]);
+  }
+  const other = await startService();
+  const { key } = await other.register();
+  const { body } = await other.rest("posts", { key, body: { title: "Unlogged" } });
+  expect(await (await fetch(`${other.url}/posts/${body.post.id}`)).text()).not.toContain("/log?");
+  expect((await fetch(`${other.url}/log`, { headers: { accept: "text/html" } })).status).toBe(404);
+});
