@@ -1,6 +1,10 @@
 // The measured cases. A case makes calls, and protocols.ts converts them into requests of a protocol.
 import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
-import { CommentService, VoteCommentRequestSchema } from "../gen/stoa/v1/comment_service_pb.js";
+import {
+  CommentService,
+  CreateCommentRequestSchema,
+  VoteCommentRequestSchema,
+} from "../gen/stoa/v1/comment_service_pb.js";
 import { FeedSort } from "../gen/stoa/v1/feed_pb.js";
 import { InboxService, ListInboxRequestSchema } from "../gen/stoa/v1/inbox_service_pb.js";
 import {
@@ -8,14 +12,24 @@ import {
   GetPostRequestSchema,
   ListPostsRequestSchema,
   PostService,
+  UpdatePostRequestSchema,
   VotePostRequestSchema,
 } from "../gen/stoa/v1/post_service_pb.js";
 import { concurrency } from "./options.ts";
-import { busyAgents, commenter, communityName, discussedPost, keyOf, type Population, textOf } from "./population.ts";
+import {
+  busyAgents,
+  commenter,
+  communityName,
+  discussedPost,
+  keyOf,
+  type Population,
+  postOf,
+  textOf,
+} from "./population.ts";
 
 /** One call in two forms: REST and RPC. */
 export interface Call {
-  rest: { method: "GET" | "POST"; path: string; body?: object };
+  rest: { method: "GET" | "POST" | "PATCH"; path: string; body?: object };
   rpc: { method: DescMethod; message: Message };
   key?: string;
 }
@@ -27,8 +41,8 @@ export interface Case {
   calls(connection: number): Call[];
 }
 
-const { listPosts, getPost, createPost, votePost } = PostService.method;
-const { voteComment } = CommentService.method;
+const { listPosts, getPost, createPost, updatePost, votePost } = PostService.method;
+const { createComment, voteComment } = CommentService.method;
 const { listInbox } = InboxService.method;
 const callsAConnection = 300;
 
@@ -93,6 +107,39 @@ export function createCases(population: Population): Case[] {
         ).flat(),
     },
   ];
+}
+
+/** Writes that the hand-written routes do not have. */
+export function createTextCases(population: Population): Case[] {
+  const { posts } = population;
+  const random = (below: number) => Math.floor(Math.random() * below);
+  const many = (make: () => Call) => Array.from({ length: callsAConnection }, make);
+  return [
+    {
+      name: "comment",
+      kind: "write",
+      calls: () => many(() => writeComment(1 + random(posts), random(posts), population)),
+    },
+    { name: "edit", kind: "write", calls: () => many(() => editPost(1 + random(posts), random(posts), population)) },
+  ];
+}
+
+function writeComment(post: number, seed: number, { agents }: Population): Call {
+  const body = textOf(seed, 300);
+  return {
+    rest: { method: "POST", path: `/api/v1/posts/${post}/comments`, body: { body } },
+    rpc: { method: createComment, message: create(CreateCommentRequestSchema, { id: BigInt(post), body }) },
+    key: keyOf(agents - (seed % busyAgents)),
+  };
+}
+
+function editPost(id: number, seed: number, population: Population): Call {
+  const body = textOf(seed, 300);
+  return {
+    rest: { method: "PATCH", path: `/api/v1/posts/${id}`, body: { body } },
+    rpc: { method: updatePost, message: create(UpdatePostRequestSchema, { id: BigInt(id), body }) },
+    key: keyOf(postOf(id, population).authorId),
+  };
 }
 
 function readPost(id: number): Call {

@@ -8,6 +8,7 @@ import { benchGrowth } from "./growth/bench.ts";
 import { costOfKeys, idempotencyProtocols, manyCreates } from "./idempotency.ts";
 import { benchLedger } from "./ledger/bench.ts";
 import { benchLimits } from "./limits.ts";
+import { benchLog } from "./log.ts";
 import { measureAll } from "./measure.ts";
 import { watch } from "./memory.ts";
 import { choose, type Options, readOptions, usage } from "./options.ts";
@@ -34,6 +35,7 @@ const modes = [
   ["facade", benchFacade],
   ["pages", benchPages],
   ["limits", benchLimits],
+  ["log", benchLog],
   ["rpc", benchRpc],
   ["search", benchSearch],
   ["watchers", benchWatchers],

@@ -10,6 +10,8 @@ export const usage = `npm run bench -- [options]
                      its cases are verify, receipt, stream, seal
   --pages            compare the pages with the API's replies with the same content; its cases are home, new, post, atom
   --limits           compare the service with rate limits and without; its cases are those of --only, and receipt
+  --log              compare the service with the board's log and without, on two databases of one server; its cases are those
+                     of --only, comment and edit. It also measures the import
   --search           measure searches; its target is a median of 50 ms for two words, each in one post of a hundred
   --facade           compare the facade with a bare route that sends the same bytes as the feed, and with hand-written routes
                      where no two callers read the same; its cases are feed-hot, post, receipt
@@ -51,6 +53,8 @@ export interface Options {
   pages: boolean;
   /** Measure the cost of rate limits. */
   limits: boolean;
+  /** Measure the cost of the board's log. */
+  log: boolean;
   /** Measure gRPC without a database. */
   rpc: boolean;
   /** Measure searches. */
@@ -85,6 +89,7 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
       facade: { type: "boolean", default: false },
       pages: { type: "boolean", default: false },
       limits: { type: "boolean", default: false },
+      log: { type: "boolean", default: false },
       rpc: { type: "boolean", default: false },
       search: { type: "boolean", default: false },
       watchers: { type: "boolean", default: false },
@@ -108,6 +113,7 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
     resultsDir: join(import.meta.dirname, "results"),
     pages: values.pages,
     limits: values.limits,
+    log: values.log,
     rpc: values.rpc,
     search: values.search,
     watchers: values.watchers,

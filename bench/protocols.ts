@@ -4,7 +4,7 @@ import type { Call } from "./cases.ts";
 
 /** A request that is ready to send. */
 export interface Request {
-  method: "GET" | "POST";
+  method: "GET" | "POST" | "PATCH";
   path: string;
   headers: Record<string, string>;
   body?: Buffer;

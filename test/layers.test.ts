@@ -13,6 +13,8 @@ const refused = [
   ["receipt/new-1.ts", "node:crypto"],
   ["receipt/deeper/new-2.ts", "pino"],
   ["receipt/new-3.ts", "../errors.ts"],
+  ["tlog/notes/new-22.ts", "node:crypto"],
+  ["tlog/new-23.ts", "../ledger/sha256.ts"],
   ["browser/new-4.ts", "pino"],
   ["client/new-5.ts", "node:fs"],
   ["rate-limits/new-6.ts", "pino"],
@@ -32,6 +34,8 @@ const refused = [
 const allowed = [
   ["receipt/deeper/new-16.ts", "../verify.ts"],
   ["client/new-17.ts", "../receipt/verify.ts"],
+  ["tlog/entries/new-24.ts", "../../receipt/canonical.ts"],
+  ["board/new-25.ts", "../tlog/entries/entry-text.ts"],
   ["rate-limits/new-18.ts", "../timing/wait.ts"],
   ["rate-limits/new-23.ts", "lru-cache"],
   ["grpc-services/new-19.ts", "../../gen/grpc/health/v1/health_pb.js"],

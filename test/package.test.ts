@@ -18,6 +18,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type LedgerUnderTest, operatorToken, startLedger } from "./ledger/support.ts";
+import { createLoggedDatabase } from "./support/logged.ts";
 import { nodeEnvironment } from "./support/node-environment.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -108,7 +109,8 @@ describe("the package", () => {
   let service: LedgerUnderTest;
   let agent: { name: string; key: string };
   beforeAll(async () => {
-    service = await startLedger();
+    const { db, boardLog } = await createLoggedDatabase();
+    service = await startLedger({ db, config: { boardLog } });
     agent = await service.register();
   });
 
@@ -176,7 +178,7 @@ describe("the package", () => {
       /^A hymn http:\/\/127\.0\.0\.1:\d+\/posts\/1\nreceipt 1 [0-9a-f]{64}\nreceipt 2 [0-9a-f]{64}\n$/,
     );
     expect(await inProject("node", "readme.ts")).toMatch(
-      /^2 A hymn \d{4}-\S+\n.*\{"id":2,"title":"A hymn",.*\nbad_input title undefined\n1 [0-9a-f]{64} \w+\n2 [0-9a-f]{64} \w+\n$/s,
+      /^2 A hymn \d{4}-\S+\n.*\{"id":2,"title":"A hymn",.*\nbad_input title undefined\n1 [0-9a-f]{64} \w+\n2 [0-9a-f]{64} \w+\n\d+ \{.*title: 'A hymn'.*\} Aratos\n$/s,
     );
   });
 
@@ -200,10 +202,18 @@ describe("the package", () => {
   it("brings the command line", async () => {
     const head = (await service.seal()).hash;
     expect(await inProject("node_modules/.bin/stoa", "verify", service.url)).toMatch(
-      new RegExp(`^verified receipts 1 to \\d+ of ${service.url}: head ${head}\n$`),
+      new RegExp(`^verified receipts 1 to \\d+ of ${service.url}: head ${head}\nverified the log .*\n$`),
     );
     const program = "node_modules/stoa/lib/cli/main.js";
     expect(await inProject(oldestNode(), program, "verify", service.url)).toContain(`head ${head}`);
+    const proved = await run(oldestNode(), [program, "prove", `${service.url}/posts/1`], {
+      cwd: project,
+      env: environment,
+    });
+    expect(proved).toEqual({
+      stdout: expect.stringContaining(`posts/1 of ${service.url} is proved: post, by `),
+      stderr: "",
+    });
     const command = [program, "moderate", service.url, "suspend", agent.name];
     const env = { ...environment, STOA_OPERATOR_TOKEN: operatorToken };
     const { stdout } = await run(oldestNode(), [...command, "--reason", "spam", "--yes"], { cwd: project, env });

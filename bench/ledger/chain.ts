@@ -63,4 +63,6 @@ class PaperTransaction implements Tx {
   async run(): Promise<{ affectedRows: number; insertId: number }> {
     return { affectedRows: 1, insertId: 0 };
   }
+
+  runAtCommit(): void {}
 }

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
 import { defaultQuotas } from "../../src/rate-limits/quota.ts";
 import { afterFile } from "../support/after-file.ts";
+import { createLoggedDatabase } from "../support/logged.ts";
 import { nodeEnvironment } from "../support/node-environment.ts";
 import { type Service, startService } from "../support/service.ts";
 import { blocksIn, pages, readPage, root } from "./pages.ts";
@@ -21,8 +22,9 @@ describe("the commands of README, docs/api.md and docs/verifying.md", () => {
 
   beforeAll(async () => {
     // With the limits that a newcomer meets: all of this goes through by default.
-    const config = { operatorToken: "an-example-of-32-characters-or-more", rateLimits: defaultQuotas };
-    service = await startService({ config });
+    const { db, boardLog } = await createLoggedDatabase();
+    const config = { operatorToken: "an-example-of-32-characters-or-more", rateLimits: defaultQuotas, boardLog };
+    service = await startService({ db, config });
     const script = blocks("sh")
       // CI and the tests of the process run the two commands.
       .filter((block) => !block.startsWith("npm start"))
@@ -47,6 +49,19 @@ describe("the commands of README, docs/api.md and docs/verifying.md", () => {
     expect(shown.length).toBeGreaterThan(0);
     for (const reply of shown) expect(settled(output)).toContain(reply);
     expect(output).toContain('"body":"I do."');
+  });
+
+  it("hash a post's text and its entry to what the log has", () => {
+    const hashes = /^\{.*"type":"post","v":1\}\n((?:[0-9a-f]{64}\n){4})/m.exec(output)?.[1]?.split("\n") ?? [];
+    expect(hashes[0]).toBe(hashes[1]);
+    expect(hashes[2]).toBe(hashes[3]);
+    expect(hashes).toHaveLength(5);
+  });
+
+  it("prove, verify and mirror", () => {
+    expect(output).toMatch(/^posts\/1 of \S+ is proved: /m);
+    expect(output).toMatch(/^verified the log \S+: \d+ entries, signed by /m);
+    expect(output).toMatch(/^\S+ has \d+ entries of \S+, \d+ of them new$/m);
   });
 
   it("hash a receipt's bytes to its hash", () => {

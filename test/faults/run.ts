@@ -1,3 +1,5 @@
+import type { TestDatabase } from "../support/database.ts";
+import { PublishedLog } from "../support/published-log.ts";
 import { askRest } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 import type { Fault } from "./fault.ts";
@@ -39,10 +41,16 @@ export async function runFault(fault: Fault): Promise<Result> {
     if (!load.isStopped) await load.more(10, 2);
     await load.stop();
     wrong.push(...(await stage.withDatabase((db) => load.check(db))), ...(await verify(stage)));
+    wrong.push(...(await stage.withDatabase((db) => checkLog(stage, db))));
     return { fault, wrong, acknowledged: load.acknowledged, backMs };
   } finally {
     await stage.close();
   }
+}
+
+/** What is wrong with the log. Only a service on a database of its own has one without a key that is given to it. */
+async function checkLog({ settings, url }: Stage, db: TestDatabase): Promise<string[]> {
+  return settings.STOA_DATABASE_URL === undefined ? new PublishedLog(db, () => [url]).faults() : [];
 }
 
 async function verify({ url }: Stage): Promise<string[]> {

@@ -1,8 +1,16 @@
 // Many agents retry blindly while replicas and the database are killed. At the end every counter must agree with a recount,
 // and everything that was acknowledged must be there exactly once.
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { writeKeyFile } from "../../src/log/key-file.ts";
+import { Database } from "../../src/store/database/database.ts";
+import { migrate } from "../../src/store/schema/migrate.ts";
 import type { TestDatabase } from "../support/database.ts";
+import { beginTestLog } from "../support/log.ts";
 import { urlOf } from "../support/process.ts";
+import { PublishedLog } from "../support/published-log.ts";
 import { Acknowledged, type HammerPost } from "./acknowledged.ts";
 import { HammerAgent } from "./agent.ts";
 import { audit, auditFollowers, auditReplays } from "./audit.ts";
@@ -60,6 +68,16 @@ export interface HammerReport extends Tally {
   restarts: number;
 }
 
+/** Begins the log before anybody writes. @returns the file of its key, in the folder */
+async function beginLog(db: TestDatabase, folder: string): Promise<string> {
+  const database = new Database({ address: db.config, connections: 2, timeoutMs: Number.POSITIVE_INFINITY });
+  await migrate(database, { log: () => {} });
+  await database.close();
+  const path = join(folder, "key");
+  await writeKeyFile(path, await beginTestLog(db, Date.now()));
+  return path;
+}
+
 const token = "hammer-operator-token-0123456789-abcdef";
 
 const moderatorCount = 3;
@@ -70,8 +88,15 @@ const maxFollowers = 50;
 export async function hammer(options: HammerOptions): Promise<HammerReport> {
   const { db, alsoIn = [], seed, log } = options;
   const replicas = options.replicas ?? [1, 2].map(() => ({ STOA_DATABASE_URL: urlOf(db.config) }));
+  // Replicas keep their folders when they are killed: the log goes on from there.
+  const folder = mkdtempSync(join(tmpdir(), "stoa-hammer-log-"));
+  // The account of the service must be able to write there.
+  chmodSync(folder, 0o777);
+  const keyFile = await beginLog(db, folder);
   const cluster = await Cluster.start(
-    replicas.map((settings) => ({
+    replicas.map((settings, index) => ({
+      STOA_DATA_DIR: join(folder, `replica-${index}`),
+      STOA_LOG_KEY_FILE: keyFile,
       STOA_OPERATOR_TOKEN: token,
       STOA_SITE_URL: "http://stoa.example",
       STOA_LOG_LEVEL: "warn",
@@ -82,6 +107,11 @@ export async function hammer(options: HammerOptions): Promise<HammerReport> {
       ...settings,
     })),
   );
+  const published = new PublishedLog(db, cluster.urls);
+  const ended = new AbortController();
+  const watching = published.watch(ended.signal);
+  // Its error is shown at the end.
+  watching.catch(() => {});
   try {
     const done = new Acknowledged();
     const tally = newTally();
@@ -142,6 +172,10 @@ export async function hammer(options: HammerOptions): Promise<HammerReport> {
       ...(await auditReplays(plainCaller, done)),
       ...(await verifyChain(cluster)),
     ];
+    log("checking the log");
+    ended.abort();
+    await watching;
+    faults.push(...(await published.faults()));
     plainCaller.close();
     await cluster.stop();
     faults.push(
@@ -165,7 +199,9 @@ export async function hammer(options: HammerOptions): Promise<HammerReport> {
       },
     };
   } finally {
+    ended.abort();
     await cluster.stop();
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 

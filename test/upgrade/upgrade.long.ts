@@ -1,9 +1,14 @@
 // npm run test:upgrade: an older version serves while this one migrates the database, and both serve after that. No call of
 // either fails, and nothing is lost or doubled.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { makeKey, writeKeyFile } from "../../src/log/key-file.ts";
 import { Load } from "../faults/load.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { ServiceProcess, urlOf } from "../support/process.ts";
+import { PublishedLog } from "../support/published-log.ts";
 import { askRest } from "../support/service.ts";
 import { takeVersionBefore } from "./older-version.ts";
 
@@ -23,8 +28,8 @@ it(`the version before ${migration} serves while this one migrates, and beside i
     STOA_RATE_LIMITS: "off",
     STOA_SITE_URL: "http://stoa.example",
   };
-  const start = async (program?: string) => {
-    const service = new ServiceProcess(settings, program === undefined ? {} : { program });
+  const start = async (program?: string, more: Record<string, string> = {}) => {
+    const service = new ServiceProcess({ ...settings, ...more }, program === undefined ? {} : { program });
     onTestFinished(() => service.end("SIGKILL"));
     return { service, url: await service.url() };
   };
@@ -47,11 +52,20 @@ it(`the version before ${migration} serves while this one migrates, and beside i
   await load.more(20, 2);
   await before.service.end("SIGTERM");
   expect(await before.service.exited).toBe(0);
+
+  // The log begins when all have this version. It imports what the older version has written.
+  const keyFile = join(mkdtempSync(join(tmpdir(), "stoa-upgrade-")), "key");
+  onTestFinished(() => rmSync(dirname(keyFile), { recursive: true }));
+  await writeKeyFile(keyFile, await makeKey("stoa.example/log"));
+  const signer = await start(undefined, { STOA_LOG_KEY_FILE: keyFile });
+  urls = [now.url, signer.url];
+  await load.more(20, 2);
   await load.stop();
+  expect(await new PublishedLog(db, () => urls).faults()).toEqual([]);
   expect(await load.check(db)).toEqual([]);
   expect(Object.keys(load.statuses).filter((status) => Number(status) >= 500)).toEqual([]);
   expect((await askRest(now.url, "/house/verify")).body.verify_ok).toBe(true);
-  for (const { service } of [before, now]) {
+  for (const { service } of [before, now, signer]) {
     // Earlier versions log levels as numbers.
     const errors = service.output.split("\n").filter((line) => /^\{"level":(?:[56]0|"error"|"fatal"),/.test(line));
     expect(errors).toEqual([]);

@@ -1,0 +1,123 @@
+// The cost of the board's log: the service with it and the service without, alternately, each on a database of its own.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Pool, RowDataPacket } from "mysql2/promise";
+import { makeKey, writeKeyFile } from "../src/log/key-file.ts";
+import { openBoard } from "./board.ts";
+import { createCases, createTextCases } from "./cases.ts";
+import { openAdmin, startService } from "./environment.ts";
+import { measureAll } from "./measure.ts";
+import { watch } from "./memory.ts";
+import { choose, type Options } from "./options.ts";
+import { handWritten } from "./protocols.ts";
+import {
+  describeMemory,
+  describeMissed,
+  describeSet,
+  formatMachine,
+  formatTable,
+  missedMemory,
+  type Report,
+  spanSince,
+} from "./report.ts";
+import { ensureSeed } from "./seed.ts";
+
+/** The minimum throughput with the log, as a share of that without: of what adds entries, and of everything else. */
+const minLogged = 0.9;
+const minOther = 0.97;
+const logged = new Set(["create", "create-one", "comment", "edit"]);
+const minImportedPerSecond = 3_000;
+/** Both sides are new processes, and their ratio must not depend on which is measured first. */
+const minWarmUpSeconds = 2;
+
+const without = { ...handWritten, name: "without the log" };
+const withLog = { ...handWritten, name: "with the log", side: "service" as const };
+
+export async function benchLog(
+  options: Options,
+  log: (line: string) => void,
+  signal: AbortSignal,
+): Promise<{ report: Report; text: string }> {
+  const started = Date.now();
+  await using cleanUp = new AsyncDisposableStack();
+  const { address, machine } = await openBoard(options, log, signal, cleanUp);
+  const population = { ...options.population, database: `${address.database}_log` };
+  const second = { ...address, database: population.database };
+  // A log that has begun goes on, so each run begins with a new database.
+  await ensureSeed({ address: second, population, anew: true, log });
+  const admin = openAdmin(second);
+  cleanUp.defer(() => admin.end());
+
+  const folder = mkdtempSync(join(tmpdir(), "stoa-bench-log-"));
+  cleanUp.defer(() => rmSync(folder, { recursive: true, force: true }));
+  const keyFile = join(folder, "key");
+  await writeKeyFile(keyFile, await makeKey("stoa.example/log"));
+  const settings = { STOA_LOG_KEY_FILE: keyFile, STOA_DATA_DIR: folder };
+  const sides = {
+    baseline: await watch(startService(address, options, signal, { STOA_LOG: "off" }), cleanUp),
+    service: await watch(startService(second, options, signal, settings), cleanUp),
+  };
+  const imported = await measureImport(admin, log, signal);
+  const notes = [`${Math.round(imported).toLocaleString("en")} rows imported a second`];
+  notes.forEach(log);
+
+  const all = [...createCases(population), ...createTextCases(population)];
+  const cases = choose("case", all, options.only);
+  const context = {
+    options: { ...options, warmUpSeconds: Math.max(options.warmUpSeconds, minWarmUpSeconds) },
+    log,
+    signal,
+  };
+  const measurements = await measureAll(cases, [withLog], sides, context, without);
+  const peak = sides.service.memory.peak();
+  const report = {
+    ...spanSince(started),
+    machine,
+    set: describeSet(options),
+    measurements,
+    serviceResidentPeakMiB: peak,
+    notes,
+    missed: [
+      ...measurements.flatMap(({ case: name, protocol, ratio }) => {
+        const min = logged.has(name) ? minLogged : minOther;
+        return protocol !== withLog.name || ratio >= min ? [] : [`${name} reaches ${ratio.toFixed(2)}, not ${min}`];
+      }),
+      ...(imported >= minImportedPerSecond
+        ? []
+        : [`${Math.round(imported)} rows imported a second, not ${minImportedPerSecond}`]),
+      ...missedMemory(peak),
+    ],
+  };
+  return { report, text: format(report) };
+}
+
+/** Waits for the end of the import. @returns how many rows it has imported a second, once it had begun */
+async function measureImport(admin: Pool, log: (line: string) => void, signal: AbortSignal): Promise<number> {
+  log("waiting for the log to begin, and for the end of its import");
+  let began: { at: number; size: number } | undefined;
+  for (;;) {
+    const [[row]] = await admin.query<RowDataPacket[]>(
+      `SELECT h.size + (SELECT COUNT(*) FROM log_outbox) AS size, i.imported FROM log_identity i JOIN log_head h`,
+    );
+    const now = { at: performance.now(), size: Number(row?.size) };
+    if (row?.imported !== "agent 0") began ??= now;
+    if (row?.imported === "" && began !== undefined) return (now.size - began.size) / ((now.at - began.at) / 1000);
+    await sleep(100, undefined, { signal });
+  }
+}
+
+function format({ machine, measurements, set, serviceResidentPeakMiB, notes, missed }: Report): string {
+  return [
+    `medians of ${set.rounds} rounds of ${set.roundSeconds} s; ${set.concurrency} calls at once`,
+    formatMachine(machine),
+    "",
+    ...formatTable(measurements, "requests"),
+    "",
+    "ratio: throughput as a share of the same service's without the log, in the same round",
+    ...notes,
+    describeMemory(serviceResidentPeakMiB),
+    describeMissed(missed),
+  ].join("\n");
+}
