@@ -65,6 +65,8 @@ const folder = mkdtempSync(join(tmpdir(), "stoa-way-"));
 const environment = {
   STOA_PORT: "0",
   STOA_METRICS_PORT: "none",
+  // What the sequencer of the log does after the reply is not of the request.
+  STOA_LOG: "off",
   STOA_DATA_DIR: join(folder, "data"),
   STOA_LOG_LEVEL: "error",
   STOA_RATE_LIMITS: "off",
