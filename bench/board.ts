@@ -1,8 +1,8 @@
 import type { Pool } from "mysql2/promise";
 import type { DatabaseConfig } from "../src/config/config.ts";
 import { describeEngine, openAdmin, startDatabase } from "./environment.ts";
-import type { Options } from "./options.ts";
 import { describeMachine, type Report } from "./report.ts";
+import type { Run } from "./run.ts";
 import { ensureSeed } from "./seed.ts";
 
 /** The environment of a bench of the board. */
@@ -13,13 +13,8 @@ export interface BenchBoard {
   machine: Report["machine"];
 }
 
-/** Starts the database and fills it with the wanted population. `cleanUp` stops it. */
-export async function openBoard(
-  options: Options,
-  log: (line: string) => void,
-  signal: AbortSignal,
-  cleanUp: AsyncDisposableStack,
-): Promise<BenchBoard> {
+/** Starts the database and fills it with the wanted population. */
+export async function openBoard({ options, log, signal, cleanUp }: Run): Promise<BenchBoard> {
   const database = await startDatabase(options, log, signal);
   cleanUp.defer(() => database.stop());
   const { address } = database;

@@ -5,18 +5,10 @@ import { startService } from "./environment.ts";
 import { receiptCase } from "./ledger/receipt-case.ts";
 import { measureAll } from "./measure.ts";
 import { watch } from "./memory.ts";
-import { choose, type Options } from "./options.ts";
+import { choose } from "./options.ts";
 import { handWritten } from "./protocols.ts";
-import {
-  describeMemory,
-  describeMissed,
-  describeSet,
-  formatMachine,
-  formatTable,
-  missedMemory,
-  type Report,
-  spanSince,
-} from "./report.ts";
+import { type Report, reportComparison } from "./report.ts";
+import type { Run } from "./run.ts";
 
 /** The minimum throughput of a read with limits, as a share of its throughput without limits. */
 const minShare = 0.9;
@@ -33,14 +25,9 @@ const settings = {
 const without = { ...handWritten, name: "without limits" };
 const withLimits = { ...handWritten, name: "with limits", side: "service" as const };
 
-export async function benchLimits(
-  options: Options,
-  log: (line: string) => void,
-  signal: AbortSignal,
-): Promise<{ report: Report; text: string }> {
-  const started = Date.now();
-  await using cleanUp = new AsyncDisposableStack();
-  const { address, machine } = await openBoard(options, log, signal, cleanUp);
+export async function benchLimits(run: Run): Promise<{ report: Report; text: string }> {
+  const { options, signal, cleanUp } = run;
+  const { address, machine } = await openBoard(run);
 
   const sides = {
     baseline: await watch(startService(address, options, signal), cleanUp),
@@ -49,34 +36,13 @@ export async function benchLimits(
 
   // Reading the receipt that the first start sealed is the cheapest read.
   const cases = choose("case", [...createCases(options.population), receiptCase(1)], options.only);
-  const measurements = await measureAll(cases, [withLimits], sides, { options, log, signal }, without);
-  const peak = sides.service.memory.peak();
-  const report = {
-    ...spanSince(started),
-    machine,
-    set: describeSet(options),
-    measurements,
-    serviceResidentPeakMiB: peak,
-    notes: [],
-    missed: [
-      ...measurements
-        .filter(({ kind, protocol, ratio }) => kind === "read" && protocol === withLimits.name && !(ratio >= minShare))
-        .map(({ case: name, ratio }) => `${name} reaches ${ratio.toFixed(2)} with limits, not ${minShare}`),
-      ...missedMemory(peak),
-    ],
-  };
-  return { report, text: format(report) };
-}
-
-function format({ machine, measurements, set, serviceResidentPeakMiB, missed }: Report): string {
-  return [
-    `medians of ${set.rounds} rounds of ${set.roundSeconds} s; ${set.concurrency} calls at once`,
-    formatMachine(machine),
-    "",
-    ...formatTable(measurements, "requests"),
-    "",
-    "ratio: throughput as a share of the same service's without limits, in the same round",
-    describeMemory(serviceResidentPeakMiB),
-    describeMissed(missed),
-  ].join("\n");
+  const measurements = await measureAll(cases, [withLimits], sides, run, without);
+  const missed = measurements
+    .filter(({ kind, protocol, ratio }) => kind === "read" && protocol === withLimits.name && !(ratio >= minShare))
+    .map(({ case: name, ratio }) => `${name} reaches ${ratio.toFixed(2)} with limits, not ${minShare}`);
+  return reportComparison(
+    { ...run, machine },
+    { measurements, residentMiB: sides.service.memory.peak(), missed },
+    { ratio: "throughput as a share of the same service's without limits" },
+  );
 }

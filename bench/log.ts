@@ -10,18 +10,10 @@ import { createCases, createTextCases } from "./cases.ts";
 import { openAdmin, startService } from "./environment.ts";
 import { measureAll } from "./measure.ts";
 import { watch } from "./memory.ts";
-import { choose, type Options } from "./options.ts";
+import { choose } from "./options.ts";
 import { handWritten } from "./protocols.ts";
-import {
-  describeMemory,
-  describeMissed,
-  describeSet,
-  formatMachine,
-  formatTable,
-  missedMemory,
-  type Report,
-  spanSince,
-} from "./report.ts";
+import { type Report, reportComparison } from "./report.ts";
+import type { Run } from "./run.ts";
 import { ensureSeed } from "./seed.ts";
 
 /** The minimum throughput with the log, as a share of that without: of what adds entries, and of everything else. */
@@ -35,14 +27,9 @@ const minWarmUpSeconds = 2;
 const without = { ...handWritten, name: "without the log" };
 const withLog = { ...handWritten, name: "with the log", side: "service" as const };
 
-export async function benchLog(
-  options: Options,
-  log: (line: string) => void,
-  signal: AbortSignal,
-): Promise<{ report: Report; text: string }> {
-  const started = Date.now();
-  await using cleanUp = new AsyncDisposableStack();
-  const { address, machine } = await openBoard(options, log, signal, cleanUp);
+export async function benchLog(run: Run): Promise<{ report: Report; text: string }> {
+  const { options, log, signal, cleanUp } = run;
+  const { address, machine } = await openBoard(run);
   const population = { ...options.population, database: `${address.database}_log` };
   const second = { ...address, database: population.database };
   // A log that has begun goes on, so each run begins with a new database.
@@ -60,37 +47,24 @@ export async function benchLog(
     service: await watch(startService(second, options, signal, settings), cleanUp),
   };
   const imported = await measureImport(admin, log, signal);
-  const notes = [`${Math.round(imported).toLocaleString("en")} rows imported a second`];
-  notes.forEach(log);
+  const note = `${Math.round(imported).toLocaleString("en")} rows imported a second`;
+  log(note);
 
   const all = [...createCases(population), ...createTextCases(population)];
   const cases = choose("case", all, options.only);
-  const context = {
-    options: { ...options, warmUpSeconds: Math.max(options.warmUpSeconds, minWarmUpSeconds) },
-    log,
-    signal,
-  };
+  const warmUpSeconds = Math.max(options.warmUpSeconds, minWarmUpSeconds);
+  const context = { ...run, options: { ...options, warmUpSeconds } };
   const measurements = await measureAll(cases, [withLog], sides, context, without);
-  const peak = sides.service.memory.peak();
-  const report = {
-    ...spanSince(started),
-    machine,
-    set: describeSet(options),
-    measurements,
-    serviceResidentPeakMiB: peak,
-    notes,
-    missed: [
-      ...measurements.flatMap(({ case: name, protocol, ratio }) => {
-        const min = logged.has(name) ? minLogged : minOther;
-        return protocol !== withLog.name || ratio >= min ? [] : [`${name} reaches ${ratio.toFixed(2)}, not ${min}`];
-      }),
-      ...(imported >= minImportedPerSecond
-        ? []
-        : [`${Math.round(imported)} rows imported a second, not ${minImportedPerSecond}`]),
-      ...missedMemory(peak),
-    ],
-  };
-  return { report, text: format(report) };
+  const missed = measurements.flatMap(({ case: name, protocol, ratio }) => {
+    const min = logged.has(name) ? minLogged : minOther;
+    return protocol !== withLog.name || ratio >= min ? [] : [`${name} reaches ${ratio.toFixed(2)}, not ${min}`];
+  });
+  if (!(imported >= minImportedPerSecond)) missed.push(`${note}, not ${minImportedPerSecond}`);
+  return reportComparison(
+    { ...run, machine },
+    { measurements, residentMiB: sides.service.memory.peak(), notes: [note], missed },
+    { ratio: "throughput as a share of the same service's without the log" },
+  );
 }
 
 /** Waits for the end of the import. @returns how many rows it has imported a second, once it had begun */
@@ -106,18 +80,4 @@ async function measureImport(admin: Pool, log: (line: string) => void, signal: A
     if (row?.imported === "" && began !== undefined) return (now.size - began.size) / ((now.at - began.at) / 1000);
     await sleep(100, undefined, { signal });
   }
-}
-
-function format({ machine, measurements, set, serviceResidentPeakMiB, notes, missed }: Report): string {
-  return [
-    `medians of ${set.rounds} rounds of ${set.roundSeconds} s; ${set.concurrency} calls at once`,
-    formatMachine(machine),
-    "",
-    ...formatTable(measurements, "requests"),
-    "",
-    "ratio: throughput as a share of the same service's without the log, in the same round",
-    ...notes,
-    describeMemory(serviceResidentPeakMiB),
-    describeMissed(missed),
-  ].join("\n");
 }

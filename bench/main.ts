@@ -14,16 +14,9 @@ import { watch } from "./memory.ts";
 import { choose, type Options, readOptions, usage } from "./options.ts";
 import { benchPages } from "./pages.ts";
 import { protocols } from "./protocols.ts";
-import {
-  compareCommunities,
-  describeSet,
-  findMissed,
-  formatReport,
-  type Report,
-  saveReport,
-  spanSince,
-} from "./report.ts";
+import { compareCommunities, findMissed, type Report, reportComparison, saveReport } from "./report.ts";
 import { benchRpc } from "./rpc.ts";
+import type { Run } from "./run.ts";
 import { benchSearch } from "./search.ts";
 import { benchWatchers } from "./watchers.ts";
 
@@ -51,8 +44,8 @@ if (process.argv.includes("--help")) {
   process.on("SIGTERM", interrupt);
   try {
     const options = readOptions(process.argv.slice(2), process.env);
-    const run = modes.find(([name]) => options[name])?.[1] ?? bench;
-    const { report, text } = await run(options, log, interruption.signal);
+    const mode = modes.find(([name]) => options[name])?.[1] ?? bench;
+    const { report, text } = await measure(options, interruption.signal, mode);
     process.stdout.write(`\n${text}\n`);
     log(`written to ${saveReport(report, options.resultsDir)}`);
     if (report.missed.length > 0) process.exitCode = 1;
@@ -62,16 +55,18 @@ if (process.argv.includes("--help")) {
   }
 }
 
-async function bench(
-  options: Options,
-  log: (line: string) => void,
-  signal: AbortSignal,
-): Promise<{ report: Report; text: string }> {
-  const started = Date.now();
+/** What is measured. */
+type Mode = (run: Run) => Promise<{ report: Pick<Report, "startedAt" | "missed">; text: string }>;
+
+/** Runs a mode, and ends what it has begun. */
+async function measure(options: Options, signal: AbortSignal, mode: Mode): ReturnType<Mode> {
   await using cleanUp = new AsyncDisposableStack();
+  return await mode({ started: Date.now(), options, log, signal, cleanUp });
+}
 
-  const { address, admin, machine } = await openBoard(options, log, signal, cleanUp);
-
+async function bench(run: Run): Promise<{ report: Report; text: string }> {
+  const { options, signal, cleanUp } = run;
+  const { address, admin, machine } = await openBoard(run);
   const sides = {
     baseline: await watch(startBaseline(address, signal), cleanUp),
     service: await watch(startService(address, options, signal), cleanUp),
@@ -81,18 +76,17 @@ async function bench(
   const cases = options.idempotency ? [manyCreates(all)] : choose("case", all, options.only);
   const chosen = options.idempotency ? idempotencyProtocols : choose("protocol", protocols, options.protocols);
   const notes = await checkFairness(cases, sides, admin);
-  const measurements = await measureAll(cases, chosen, sides, { options, log, signal });
+  const measurements = await measureAll(cases, chosen, sides, run);
   const keys = options.idempotency ? costOfKeys(cases[0] as Case, measurements, options) : undefined;
   const communities = compareCommunities(measurements);
-  const peak = sides.service.memory.peak();
-  const report = {
-    ...spanSince(started),
-    machine,
-    set: describeSet(options),
-    measurements,
-    serviceResidentPeakMiB: peak,
-    notes: [...notes, ...communities.notes, ...(keys === undefined ? [] : [keys.note])],
-    missed: keys?.missed ?? [...findMissed(measurements, peak), ...communities.missed],
-  };
-  return { report, text: formatReport(report) };
+  return reportComparison(
+    { ...run, machine },
+    {
+      measurements,
+      residentMiB: sides.service.memory.peak(),
+      notes: [...notes, ...communities.notes, ...(keys === undefined ? [] : [keys.note])],
+      missed: keys?.missed ?? [...findMissed(measurements), ...communities.missed],
+    },
+    { ratio: "throughput as a share of the hand-written REST route's" },
+  );
 }

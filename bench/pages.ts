@@ -19,6 +19,7 @@ import {
   type Report,
   spanSince,
 } from "./report.ts";
+import type { Run } from "./run.ts";
 
 /** The minimum throughput of the home page, as a share of the feed's. */
 const minRatio = 0.4;
@@ -34,14 +35,9 @@ export interface PagesReport extends Pick<Report, "startedAt" | "seconds" | "mac
   lines: Line[];
 }
 
-export async function benchPages(
-  options: Options,
-  log: (line: string) => void,
-  signal: AbortSignal,
-): Promise<{ report: PagesReport; text: string }> {
-  const started = Date.now();
-  await using cleanUp = new AsyncDisposableStack();
-  const { address, machine } = await openBoard(options, log, signal, cleanUp);
+export async function benchPages(run: Run): Promise<{ report: PagesReport; text: string }> {
+  const { started, options, log, signal, cleanUp } = run;
+  const { address, machine } = await openBoard(run);
   const { child: service, memory } = await watch(startService(address, options, signal), cleanUp);
 
   const lines: Line[] = [];

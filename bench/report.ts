@@ -3,6 +3,7 @@ import { cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
 import type { Measurement } from "./measure.ts";
 import { concurrency, type Options } from "./options.ts";
+import type { Run } from "./run.ts";
 
 /** The minimum throughput of REST, as a share of the hand-written route's. */
 export const minRatio = 0.7;
@@ -51,14 +52,13 @@ export function describeSet({ population, rounds, seconds }: Options): Report["s
   return { posts, agents, communities, concurrency, rounds, roundSeconds: seconds };
 }
 
-export function findMissed(measurements: Measurement[], residentMiB: number | undefined): string[] {
-  const slow = measurements
+export function findMissed(measurements: Measurement[]): string[] {
+  return measurements
     .filter(({ protocol, ratio }) => protocol === "rest" && !(ratio >= minRatio))
     .map(
       ({ case: name, ratio }) =>
         `${name} over REST reaches ${ratio.toFixed(2)} of the hand-written route, not ${minRatio}`,
     );
-  return [...slow, ...missedMemory(residentMiB)];
 }
 
 /** The line about the most resident memory that the service had, in MiB. */
@@ -123,24 +123,45 @@ export function formatTable(lines: Line[], unit: string): string[] {
   return [line(header), ...table];
 }
 
-export function formatReport({ machine, set, measurements, serviceResidentPeakMiB, notes, missed }: Report): string {
-  return [
+/**
+ * The report of a bench that compares two sides.
+ * @param words what is counted per second, and what the ratio is a share of
+ */
+export function reportComparison(
+  { started, options, machine }: Pick<Run, "started" | "options"> & Pick<Report, "machine">,
+  results: { measurements: Measurement[]; residentMiB: number | undefined; notes?: string[]; missed: string[] },
+  { unit = "requests", ratio }: { unit?: string; ratio: string },
+): { report: Report; text: string } {
+  const { measurements, residentMiB, notes = [] } = results;
+  const missed = [...results.missed, ...missedMemory(residentMiB)];
+  const set = describeSet(options);
+  const report = {
+    ...spanSince(started),
+    machine,
+    set,
+    measurements,
+    serviceResidentPeakMiB: residentMiB,
+    notes,
+    missed,
+  };
+  const text = [
     `${set.posts.toLocaleString("en")} posts, ${set.agents.toLocaleString("en")} agents, ${set.communities} communities; ` +
       `${set.concurrency} calls at once; medians of ${set.rounds} rounds of ${set.roundSeconds} s`,
     formatMachine(machine),
     "",
-    ...formatTable(measurements, "requests"),
+    ...formatTable(measurements, unit),
     "",
-    "ratio: throughput as a share of the hand-written REST route's, in the same round",
-    describeMemory(serviceResidentPeakMiB),
+    `ratio: ${ratio}, in the same round`,
+    describeMemory(residentMiB),
     ...notes,
     describeMissed(missed),
   ].join("\n");
+  return { report, text };
 }
 
 /** The report of a bench that compares nothing: its results are the notes. */
 export function reportNotes(
-  { started, machine, options }: { started: number; machine: Report["machine"]; options: Options },
+  { started, machine, options }: Pick<Run, "started" | "options"> & Pick<Report, "machine">,
   results: { residentMiB: number | undefined; notes: string[]; missed: string[] },
 ): { report: Report; text: string } {
   const { residentMiB } = results;

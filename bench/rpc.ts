@@ -5,18 +5,9 @@ import type { Case } from "./cases.ts";
 import { startProgram } from "./environment.ts";
 import { measureAll } from "./measure.ts";
 import { watch } from "./memory.ts";
-import { concurrency, type Options } from "./options.ts";
 import { protocols } from "./protocols.ts";
-import {
-  describeMachine,
-  describeMemory,
-  describeMissed,
-  formatMachine,
-  formatTable,
-  missedMemory,
-  type Report,
-  spanSince,
-} from "./report.ts";
+import { describeMachine, type Report, reportComparison } from "./report.ts";
+import type { Run } from "./run.ts";
 
 /** The minimum throughput of the service's transport, as a share of the gRPC project's server. */
 const minShare = 0.5;
@@ -32,15 +23,8 @@ const health: Case = {
   ],
 };
 
-type RpcReport = Omit<Report, "set"> & { set: { concurrency: number; rounds: number; roundSeconds: number } };
-
-export async function benchRpc(
-  options: Options,
-  log: (line: string) => void,
-  signal: AbortSignal,
-): Promise<{ report: RpcReport; text: string }> {
-  const started = Date.now();
-  await using cleanUp = new AsyncDisposableStack();
+export async function benchRpc(run: Run): Promise<{ report: Report; text: string }> {
+  const { options, signal, cleanUp } = run;
   const machine = describeMachine("no database");
   const [grpc] = protocols.filter(({ name }) => name === "grpc");
   if (grpc === undefined) throw new Error("There is no protocol grpc.");
@@ -50,33 +34,13 @@ export async function benchRpc(
   const service = await start("rpc/transport.ts");
   const protocol = { ...grpc, name: "service" };
   const programs = { baseline, service };
-  const measurements = await measureAll([health], [protocol], programs, { options, log, signal }, reference);
-  const peak = service.memory.peak();
+  const measurements = await measureAll([health], [protocol], programs, run, reference);
   const ratio = measurements.find(({ protocol }) => protocol === "service")?.ratio as number;
-  const report: RpcReport = {
-    ...spanSince(started),
-    machine,
-    set: { concurrency, rounds: options.rounds, roundSeconds: options.seconds },
-    measurements,
-    serviceResidentPeakMiB: peak,
-    notes: [],
-    missed: [
-      ...(ratio >= minShare ? [] : [`gRPC without a database reaches ${ratio.toFixed(2)} of grpc-js, not ${minShare}`]),
-      ...missedMemory(peak),
-    ],
-  };
-  return { report, text: format(report) };
-}
-
-function format({ machine, measurements, set, serviceResidentPeakMiB, missed }: RpcReport): string {
-  return [
-    `medians of ${set.rounds} rounds of ${set.roundSeconds} s; ${set.concurrency} calls at once`,
-    formatMachine(machine),
-    "",
-    ...formatTable(measurements, "calls"),
-    "",
-    "ratio: share of the throughput of @grpc/grpc-js with the messages of the same library, in the same round",
-    describeMemory(serviceResidentPeakMiB),
-    describeMissed(missed),
-  ].join("\n");
+  const missed =
+    ratio >= minShare ? [] : [`gRPC without a database reaches ${ratio.toFixed(2)} of grpc-js, not ${minShare}`];
+  return reportComparison(
+    { ...run, machine },
+    { measurements, residentMiB: service.memory.peak(), missed },
+    { unit: "calls", ratio: "share of the throughput of @grpc/grpc-js with the messages of the same library" },
+  );
 }

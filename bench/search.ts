@@ -2,9 +2,9 @@
 import { openBoard } from "./board.ts";
 import { startService } from "./environment.ts";
 import { watch } from "./memory.ts";
-import type { Options } from "./options.ts";
 import { searchedWords } from "./population.ts";
 import { type Report, reportNotes } from "./report.ts";
+import type { Run } from "./run.ts";
 
 /** The maximum median of a search for two words, each in one post of a hundred, in milliseconds. */
 const maxMedianMs = 50;
@@ -21,14 +21,9 @@ const queries: readonly { name: string; query: Record<string, string> }[] = [
   { name: "a word that no post has", query: { q: "unheard" } },
 ];
 
-export async function benchSearch(
-  options: Options,
-  log: (line: string) => void,
-  signal: AbortSignal,
-): Promise<{ report: Report; text: string }> {
-  const started = Date.now();
-  await using cleanUp = new AsyncDisposableStack();
-  const { address, machine } = await openBoard(options, log, signal, cleanUp);
+export async function benchSearch(run: Run): Promise<{ report: Report; text: string }> {
+  const { started, options, log, signal, cleanUp } = run;
+  const { address, machine } = await openBoard(run);
   const { child, memory } = await watch(startService(address, options, signal), cleanUp);
 
   const notes: string[] = [];

@@ -4,9 +4,9 @@ import { type IncomingMessage, request } from "node:http";
 import { openBoard } from "./board.ts";
 import { startService } from "./environment.ts";
 import { watch } from "./memory.ts";
-import type { Options } from "./options.ts";
 import { agentName, keyOf } from "./population.ts";
 import { type Report, reportNotes } from "./report.ts";
+import type { Run } from "./run.ts";
 
 const watchers = 1_000;
 /** Each post mentions as many as count. */
@@ -15,14 +15,9 @@ const openedAtOnce = 50;
 const maxAddedMiB = 40;
 const maxWaitMs = 1_000;
 
-export async function benchWatchers(
-  options: Options,
-  log: (line: string) => void,
-  signal: AbortSignal,
-): Promise<{ report: Report; text: string }> {
-  const started = Date.now();
-  await using cleanUp = new AsyncDisposableStack();
-  const { address, machine } = await openBoard(options, log, signal, cleanUp);
+export async function benchWatchers(run: Run): Promise<{ report: Report; text: string }> {
+  const { started, options, log, signal, cleanUp } = run;
+  const { address, machine } = await openBoard(run);
   const { child, memory } = await watch(startService(address, options, signal), cleanUp);
 
   // The memory of the first calls is none of the watchers.

@@ -24,7 +24,7 @@ export function addImprovedRoutes(app: FastifyInstance, pool: Pool, writePool: P
       const communityId = known ?? (await execute<{ id: number }[]>(tx, sql.findCommunity, [community]))[0]?.id;
       if (communityId === undefined) return undefined;
       communityIds.set(community, communityId);
-      const values = [communityId, community, agent.id, title, body, created_at];
+      const values = [communityId, community, agent.id, title, body, created_at, null];
       const { insertId } = await execute<ResultSetHeader>(tx, sql.insertPostInto, values);
       await execute(tx, sql.insertTokens, [insertId, communityId, agent.id, tokensOf(title, body)]);
       const part = agent.id % 8;

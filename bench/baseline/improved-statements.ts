@@ -34,8 +34,8 @@ export const improvedVotes = {
 
 /** As the service, which counts the posts of a community elsewhere than the plain routes. */
 export const findCommunity = "SELECT id FROM communities WHERE name = ?";
-export const insertPostInto = `INSERT INTO posts (community_id, author_id, title, body, created_at, noted)
-    VALUES ((SELECT id FROM communities WHERE id = ? AND name = ?), ?, ?, ?, ?, 0)`;
+export const insertPostInto = `INSERT INTO posts (community_id, author_id, title, body, created_at, noted, salt)
+    VALUES ((SELECT id FROM communities WHERE id = ? AND name = ?), ?, ?, ?, ?, 0, ?)`;
 export const countNewPost = `UPDATE agents a STRAIGHT_JOIN community_post_counts n ON n.community_id = ? AND n.part = ?
      SET a.posts = a.posts + 1, n.posts = n.posts + 1 WHERE a.id = ? AND a.suspended = 0`;
 export const addToCount = `INSERT INTO community_post_counts (community_id, part, posts) VALUES (?, ?, ?)

@@ -66,7 +66,7 @@ export function toPost(row: Omit<PostRow, "hot_rank">, siteUrl: string) {
   };
 }
 
-export function toComment(row: CommentRow) {
+export function toComment(row: CommentRow, siteUrl: string) {
   return {
     id: row.id,
     post_id: row.post_id,
@@ -79,6 +79,7 @@ export function toComment(row: CommentRow) {
     created_at: new Date(row.created_at).toISOString(),
     edited_at: time(row.edited_at),
     removed: null,
+    url: `${siteUrl}/comments/${row.id}`,
   };
 }
 

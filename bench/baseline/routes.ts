@@ -87,7 +87,9 @@ export function addPostRoutes(app: FastifyInstance, pool: Pool, siteUrl: string)
       comments:
         rows[0]?.id === null
           ? []
-          : rows.sort((a, b) => a.created_at - b.created_at || Number(a.id) - Number(b.id)).map(toComment),
+          : rows
+              .sort((a, b) => a.created_at - b.created_at || Number(a.id) - Number(b.id))
+              .map((row) => toComment(row, siteUrl)),
       next_cursor: null,
     };
   });

@@ -9,18 +9,10 @@ import { receiptCase } from "../ledger/receipt-case.ts";
 import { ensureChain } from "../ledger/seed.ts";
 import { type Measurement, measureAll } from "../measure.ts";
 import { watch } from "../memory.ts";
-import { choose, type Options } from "../options.ts";
+import { choose } from "../options.ts";
 import { handWritten, protocols } from "../protocols.ts";
-import {
-  describeMemory,
-  describeMissed,
-  describeSet,
-  formatMachine,
-  formatTable,
-  missedMemory,
-  type Report,
-  spanSince,
-} from "../report.ts";
+import { type Report, reportComparison } from "../report.ts";
+import type { Run } from "../run.ts";
 
 /** The minimum throughput of a shared feed, as a share of the bare route's. */
 const minOfBare = 0.4;
@@ -28,14 +20,9 @@ const minOfBare = 0.4;
 const minOfPost = 0.8;
 const minOfReceipt = 0.65;
 
-export async function benchFacade(
-  options: Options,
-  log: (line: string) => void,
-  signal: AbortSignal,
-): Promise<{ report: Report; text: string }> {
-  const started = Date.now();
-  await using cleanUp = new AsyncDisposableStack();
-  const { address, admin, machine } = await openBoard(options, log, signal, cleanUp);
+export async function benchFacade(run: Run): Promise<{ report: Report; text: string }> {
+  const { options, log, signal, cleanUp } = run;
+  const { address, admin, machine } = await openBoard(run);
   const chain = named(address, "ledger");
   await ensureChain({ address: chain, receipts: options.receipts, anew: options.reseed, log });
 
@@ -71,35 +58,18 @@ export async function benchFacade(
   for (const { each, sides, reference, min } of choose("case", all, options.only)) {
     if (reference !== "bare") notes.push(...(await checkFairness([each], sides, admin)));
     const rest = protocols.filter(({ name }) => name === "rest");
-    const found = await measureAll([each], rest, sides, { options, log, signal }, { ...handWritten, name: reference });
+    const found = await measureAll([each], rest, sides, run, { ...handWritten, name: reference });
     measurements.push(...found);
     const ratio = found.at(-1)?.ratio as number;
     if (!(ratio >= min)) missed.push(`${each.name} reaches ${ratio.toFixed(2)} of the ${reference} route, not ${min}`);
   }
-  const peak = onBoard.memory.peak();
-  const report = {
-    ...spanSince(started),
-    machine,
-    set: describeSet(options),
-    measurements,
-    serviceResidentPeakMiB: peak,
-    notes,
-    missed: [...missed, ...missedMemory(peak)],
-  };
-  return { report, text: format(report) };
-}
-
-function format({ machine, measurements, set, serviceResidentPeakMiB, notes, missed }: Report): string {
-  return [
-    `medians of ${set.rounds} rounds of ${set.roundSeconds} s; ${set.concurrency} calls at once`,
-    formatMachine(machine),
-    "",
-    ...formatTable(measurements, "requests"),
-    "",
-    "ratio: feed-hot: share of the throughput of a bare Fastify route that sends the same bytes; post and receipt, each of them",
-    "read at random: share of the hand-written routes'",
-    describeMemory(serviceResidentPeakMiB),
-    ...notes,
-    describeMissed(missed),
-  ].join("\n");
+  return reportComparison(
+    { ...run, machine },
+    { measurements, residentMiB: onBoard.memory.peak(), notes, missed },
+    {
+      ratio:
+        "feed-hot: share of the throughput of a bare Fastify route that sends the same bytes; post and receipt, each of them\n" +
+        "read at random: share of the hand-written routes'",
+    },
+  );
 }

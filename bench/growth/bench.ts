@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describeEngine, startDatabase, startService } from "../environment.ts";
 import { median } from "../measure.ts";
 import { type Side, watch } from "../memory.ts";
-import { choose, type Options } from "../options.ts";
+import { choose } from "../options.ts";
 import {
   describeMachine,
   describeMemory,
@@ -16,6 +16,7 @@ import {
   type Report,
   spanSince,
 } from "../report.ts";
+import type { Run } from "../run.ts";
 import { ensureSeed } from "../seed.ts";
 import { openServer } from "../seed-database.ts";
 import { type Board, type GrowthCase, growthCases, operatorToken } from "./cases.ts";
@@ -47,13 +48,8 @@ export interface GrowthReport extends Pick<Report, "startedAt" | "seconds" | "ma
   lines: GrowthLine[];
 }
 
-export async function benchGrowth(
-  options: Options,
-  log: (line: string) => void,
-  signal: AbortSignal,
-): Promise<{ report: GrowthReport; text: string }> {
-  const started = Date.now();
-  await using cleanUp = new AsyncDisposableStack();
+export async function benchGrowth(run: Run): Promise<{ report: GrowthReport; text: string }> {
+  const { started, options, log, signal, cleanUp } = run;
   const cases = choose("case", growthCases, options.only);
   const sizes = options.growth?.posts ?? defaultSizes(options.dataDir, log);
   const pool = bufferPoolFor(sizes);

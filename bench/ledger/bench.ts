@@ -4,7 +4,7 @@ import { describeEngine, openAdmin, startBaseline, startDatabase, startService }
 import { checkFairness } from "../fairness.ts";
 import { measure, type Sides } from "../measure.ts";
 import { watch } from "../memory.ts";
-import { choose, concurrency, type Options } from "../options.ts";
+import { choose, concurrency } from "../options.ts";
 import { protocols } from "../protocols.ts";
 import {
   describeMachine,
@@ -18,6 +18,7 @@ import {
   type Report,
   spanSince,
 } from "../report.ts";
+import type { Run } from "../run.ts";
 import { receiptCase } from "./receipt-case.ts";
 import { measureSealing } from "./sealing.ts";
 import { ensureChain } from "./seed.ts";
@@ -34,14 +35,9 @@ export interface LedgerReport extends Pick<Report, "startedAt" | "seconds" | "ma
   serviceResidentPeakMiB: number | undefined;
 }
 
-export async function benchLedger(
-  options: Options,
-  log: (line: string) => void,
-  signal: AbortSignal,
-): Promise<{ report: LedgerReport; text: string }> {
+export async function benchLedger(run: Run): Promise<{ report: LedgerReport; text: string }> {
+  const { started, options, log, signal, cleanUp } = run;
   const { receipts } = options;
-  const started = Date.now();
-  await using cleanUp = new AsyncDisposableStack();
   const database = await startDatabase(options, log, signal);
   cleanUp.defer(() => database.stop());
   const address = named(database.address, "ledger");
@@ -66,7 +62,7 @@ export async function benchLedger(
         const notes = await checkFairness([each], sides, admin);
         const chosen = choose("protocol", protocols, options.protocols);
         const lines = await measure(each, chosen, sides, options, signal);
-        return { lines, notes, missed: findMissed(lines, undefined) };
+        return { lines, notes, missed: findMissed(lines) };
       },
     },
     { name: "stream", run: () => measureStreams(sides, { head: receipts, count: streamed, rounds }, signal) },

@@ -1,5 +1,7 @@
 // The service's transport alone, without a database: its port, its hooks and the standard services for gRPC tools.
 import { pino } from "pino";
+import { Readiness } from "../../src/grpc-services/readiness.ts";
+import { createToolServices } from "../../src/grpc-services/tools.ts";
 import type { Handler } from "../../src/http/port/connection.ts";
 import { Port } from "../../src/http/port/port.ts";
 import { createServer } from "../../src/http/server.ts";
@@ -7,6 +9,8 @@ import { createRateLimiter } from "../../src/rate-limits/rate-limiter.ts";
 import { defaultStreamLimits } from "../../src/rate-limits/stream-limits.ts";
 
 const shutdown = new AbortController();
+const log = pino({ level: "warn" });
+const readiness = new Readiness(async () => undefined, log, shutdown.signal);
 const times = { headersTimeoutMs: 10_000, requestTimeoutMs: 60_000, idleTimeoutMs: 75_000, drainTimeoutMs: 1_000 };
 const handle: Handler = (_request, response) => void response.destroy();
 const port = new Port(times, { handle, refuse: (status) => ({ status, body: "{}" }) });
@@ -26,14 +30,15 @@ const server = await createServer({
     checkRegistration() {},
     beginCall: () => 10_000,
   },
-  checkReady: async () => undefined,
+  tools: createToolServices({ services: [] }, readiness, shutdown.signal),
+  checkReady: () => readiness.check(),
   shutdown: shutdown.signal,
   limiter: createRateLimiter(undefined, Date.now),
   streams: defaultStreamLimits,
   overload: { heapShare: undefined, residentBytes: undefined },
   trustProxy: [],
   logAddresses: "full",
-  log: pino({ level: "warn" }),
+  log,
   port,
 });
 server.serve();
