@@ -58,11 +58,28 @@ export async function removeContent(
 /** Erases the texts of an agent that are kept after their removal. @returns whether all are erased */
 async function eraseKeptTexts(board: Board, signal: AbortSignal, agentId: number, endsAt: number): Promise<boolean> {
   for (const table of ["removed_posts", "removed_comments"] as const) {
-    for (let after: number | undefined = 0; after !== undefined; ) {
-      if (performance.now() >= endsAt) return false;
-      const from: number = after;
-      after = await board.write(signal, ({ tx }) => eraseTextsOfAuthor(tx, table, agentId, from, batch));
-    }
+    const erase = ({ tx }: Unit, after: number) => eraseTextsOfAuthor(tx, table, agentId, after, batch);
+    if (!(await changeInSteps(board, signal, endsAt, erase))) return false;
+  }
+  return true;
+}
+
+/**
+ * Changes rows in steps, each in a transaction of its own.
+ * @param step changes some rows after the id `after`. It returns where the next step begins, undefined at the end
+ * @returns whether it came to the end before `endsAt`
+ */
+export async function changeInSteps(
+  board: Board,
+  signal: AbortSignal,
+  endsAt: number,
+  step: (unit: Unit, after: number) => Promise<number | undefined>,
+): Promise<boolean> {
+  for (let next: number | undefined = 0; next !== undefined; ) {
+    if (performance.now() >= endsAt) return false;
+    // A transaction may run again, and then begins where it began before.
+    const after: number = next;
+    next = await board.write(signal, (unit) => step(unit, after));
   }
   return true;
 }
