@@ -6,21 +6,23 @@ import { splitStatements } from "../../../src/store/schema/migration-files.ts";
 import { schemaState } from "../../../src/store/schema/migration-records.ts";
 import { describeSchema } from "../../../src/store/schema/schema-dump.ts";
 import { afterFile } from "../../support/after-file.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { createDatabaseWithSchema, createTestDatabase, type TestDatabase } from "../../support/database.ts";
 
 const signal = new AbortController().signal;
 const log = () => {};
 
-describe("migrations", () => {
-  let test: TestDatabase;
-  let db: Database;
+let test: TestDatabase;
+let db: Database;
 
-  beforeEach(async () => {
-    test = await createTestDatabase();
-    db = new Database({ address: test.config, connections: 2 });
-    const opened = db;
-    afterFile(() => opened.close());
-  });
+function open(made: TestDatabase): void {
+  test = made;
+  const opened = new Database({ address: made.config, connections: 2 });
+  db = opened;
+  afterFile(() => opened.close());
+}
+
+describe("migrations of an empty database", () => {
+  beforeEach(async () => open(await createTestDatabase()));
 
   it("create the recorded schema on MySQL and MariaDB", async () => {
     await migrate(db, { log });
@@ -41,8 +43,23 @@ describe("migrations", () => {
     expect(await test.rows("SELECT holder FROM schema_lease")).toEqual([{ holder: "" }]);
   });
 
-  it("change nothing when they run again", async () => {
+  it("name the failed statement and the remedy, and then continue", async () => {
+    // A foreign key of the same name blocks the migration: names of foreign keys are unique in a database.
+    await test.rows("CREATE TABLE parent (id BIGINT PRIMARY KEY)");
+    await test.rows(
+      "CREATE TABLE other (id BIGINT, CONSTRAINT comments_on_post FOREIGN KEY (id) REFERENCES parent (id))",
+    );
+    await expect(migrate(db, { log })).rejects.toThrow(/0001_board failed at statement 5 of 6.*start again/s);
+    await test.rows("DROP TABLE other");
     await migrate(db, { log });
+    expect(await schemaState(db)).toEqual({ kind: "current" });
+  });
+});
+
+describe("migrations of a database that has had them", () => {
+  beforeEach(async () => open(await createDatabaseWithSchema()));
+
+  it("change nothing when they run again", async () => {
     const before = await test.rows("SELECT * FROM communities");
     const lines: string[] = [];
     await migrate(db, { log: (line) => lines.push(line) });
@@ -51,7 +68,6 @@ describe("migrations", () => {
   });
 
   it("continue after a process that died in the middle", async () => {
-    await migrate(db, { log });
     // This looks as if the process had died during the third statement, which may or may not have taken effect.
     await test.rows("UPDATE schema_migrations SET finished = 0, statements_begun = 3 WHERE version < 12");
     await test.rows("DROP TABLE votes");
@@ -64,7 +80,6 @@ describe("migrations", () => {
   it.each([1, 2])(
     "continue after a process that died when statement %i of an ALTER TABLE had taken effect",
     async (begun) => {
-      await migrate(db, { log });
       await test.rows("UPDATE schema_migrations SET finished = 0, statements_begun = ? WHERE version = 3", [begun]);
       if (begun === 1) {
         await test.rows(
@@ -79,25 +94,11 @@ describe("migrations", () => {
   );
 
   it("refuse an ALTER TABLE whose column already exists for another reason", async () => {
-    await migrate(db, { log });
     await test.rows("DELETE FROM schema_migrations WHERE version >= 3");
     await expect(migrate(db, { log })).rejects.toThrow(/0003_top_windows failed at statement 1 of 2.*age_band/);
   });
 
-  it("name the failed statement and the remedy, and then continue", async () => {
-    // A foreign key of the same name blocks the migration: names of foreign keys are unique in a database.
-    await test.rows("CREATE TABLE parent (id BIGINT PRIMARY KEY)");
-    await test.rows(
-      "CREATE TABLE other (id BIGINT, CONSTRAINT comments_on_post FOREIGN KEY (id) REFERENCES parent (id))",
-    );
-    await expect(migrate(db, { log })).rejects.toThrow(/0001_board failed at statement 5 of 6.*start again/s);
-    await test.rows("DROP TABLE other");
-    await migrate(db, { log });
-    expect(await schemaState(db)).toEqual({ kind: "current" });
-  });
-
   it("refuse a database of a newer version, and a database made by a different migration file", async () => {
-    await migrate(db, { log });
     await test.rows(
       "INSERT INTO schema_migrations (version, name, checksum, finished) VALUES (999, '0999_future', '', 1)",
     );
@@ -109,7 +110,6 @@ describe("migrations", () => {
   });
 
   it("wait for a replica that migrates, and take over when the lease of a dead replica expires", async () => {
-    await migrate(db, { log });
     await test.rows("UPDATE schema_migrations SET finished = 0");
     await test.rows("UPDATE schema_lease SET holder = 'another', expires_at = UNIX_TIMESTAMP() + 2");
     const lines: string[] = [];
@@ -121,7 +121,6 @@ describe("migrations", () => {
   });
 
   it("stop when another replica has taken their lease, and go on when that one is gone", async () => {
-    await migrate(db, { log });
     await test.rows("UPDATE schema_migrations SET finished = 0");
     const lines: string[] = [];
     let taken: Promise<unknown> | undefined;
@@ -137,7 +136,6 @@ describe("migrations", () => {
   });
 
   it("take over a lease that nobody renews, even if a wrong clock set its end years ahead", async () => {
-    await migrate(db, { log });
     await test.rows("UPDATE schema_migrations SET finished = 0");
     await test.rows("UPDATE schema_lease SET holder = 'another', expires_at = UNIX_TIMESTAMP() + 94608000");
     // The fake clock runs 15 times as fast, so the lease ends within 1 s instead of 15 s.
