@@ -39,7 +39,7 @@ const allowed = [
   ["rate-limits/new-18.ts", "../timing/wait.ts"],
   ["rate-limits/new-23.ts", "lru-cache"],
   ["grpc-services/new-19.ts", "../../gen/grpc/health/v1/health_pb.js"],
-  ["http/rest/new-20.ts", "../replies/etag.ts"],
+  ["http/rest/new-20.ts", "../replies/reply.ts"],
   ["operator/new-21.ts", "../cli/main.ts"],
 ] as const;
 

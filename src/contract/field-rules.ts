@@ -3,7 +3,7 @@ import type { Path } from "@bufbuild/protobuf/reflect";
 import { createValidator } from "@bufbuild/protovalidate";
 import { Text, text } from "../../gen/stoa/v1/options_pb.js";
 import { badInput } from "../errors.ts";
-import { faultOfText, ruleSentence } from "./field-words.ts";
+import { ruleSentence } from "./field-words.ts";
 
 const patterns = new Map<string, RegExp>();
 
@@ -62,4 +62,30 @@ function textFaults(desc: DescMessage, message: Message): Fault[] {
     const fault = value === undefined ? undefined : faultOfText(field, field.name, value);
     return fault === undefined ? [] : [{ number: field.number, field: field.name, message: fault }];
   });
+}
+
+const notControl = "[\\P{Cc}\\t\\n\\r]";
+/** The blank pattern of Braille (U+2800) is a symbol, and looks like a space. */
+const shown = "[^\\s\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\\u2800]";
+const [plain, visible] = [new RegExp(`^${notControl}*$`, "u"), new RegExp(shown, "u")];
+
+/** A regular expression for the characters of a text, for descriptions of the API; undefined if it may have all. */
+export function textPattern(field: DescField): string | undefined {
+  const kind = getOption(field, text);
+  if (kind === Text.UNSPECIFIED) return undefined;
+  return kind === Text.PLAIN ? plain.source : `^${notControl}*${shown}${notControl}*$`;
+}
+
+/** Whether somebody sees anything of a text. */
+export function isVisible(value: string): boolean {
+  return visible.test(value);
+}
+
+/** What is wrong with the characters of a text, in one sentence; undefined if nothing is. */
+export function faultOfText(field: DescField, name: string, value: string): string | undefined {
+  const kind = getOption(field, text);
+  if (kind === Text.UNSPECIFIED) return undefined;
+  if (!plain.test(value)) return `${name} must have no control characters other than tabs and ends of lines.`;
+  if (kind === Text.PLAIN || isVisible(value)) return undefined;
+  return `${name} must have more than spaces and invisible characters.`;
 }

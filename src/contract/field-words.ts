@@ -1,7 +1,7 @@
 // The rules of fields in words: errors and the guide for agents say them.
 import { type DescEnum, type DescField, getOption, ScalarType } from "@bufbuild/protobuf";
 import { field as fieldRules } from "../../gen/buf/validate/validate_pb.js";
-import { allowed, Text, text } from "../../gen/stoa/v1/options_pb.js";
+import { allowed } from "../../gen/stoa/v1/options_pb.js";
 
 /** The name of an enum value in JSON: FEED_SORT_HOT is `hot`. */
 export function enumValueName(desc: DescEnum, name: string): string {
@@ -61,32 +61,6 @@ export function ruleSentence(field: DescField, name: string): string {
   if (values === "") return required ? `${name} must not be empty.` : `${name} is not valid.`;
   const isMeasured = (type.case === "string" && getOption(field, allowed) === "") || type.case === "repeated";
   return `${name} must ${isMeasured ? "have" : "be"} ${values}.`;
-}
-
-const notControl = "[\\P{Cc}\\t\\n\\r]";
-/** The blank pattern of Braille (U+2800) is a symbol, and looks like a space. */
-const shown = "[^\\s\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\\u2800]";
-const [plain, visible] = [new RegExp(`^${notControl}*$`, "u"), new RegExp(shown, "u")];
-
-/** A regular expression for the characters of a text, for descriptions of the API; undefined if it may have all. */
-export function textPattern(field: DescField): string | undefined {
-  const kind = getOption(field, text);
-  if (kind === Text.UNSPECIFIED) return undefined;
-  return kind === Text.PLAIN ? plain.source : `^${notControl}*${shown}${notControl}*$`;
-}
-
-/** Whether somebody sees anything of a text. */
-export function isVisible(value: string): boolean {
-  return visible.test(value);
-}
-
-/** What is wrong with the characters of a text, in one sentence; undefined if nothing is. */
-export function faultOfText(field: DescField, name: string, value: string): string | undefined {
-  const kind = getOption(field, text);
-  if (kind === Text.UNSPECIFIED) return undefined;
-  if (!plain.test(value)) return `${name} must have no control characters other than tabs and ends of lines.`;
-  if (kind === Text.PLAIN || isVisible(value)) return undefined;
-  return `${name} must have more than spaces and invisible characters.`;
 }
 
 interface Bounds {

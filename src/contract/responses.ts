@@ -1,5 +1,8 @@
-import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { create, type DescMessage, type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
+import { warning_when_set } from "../../gen/stoa/v1/options_pb.js";
 import type { Binding } from "./bindings.ts";
+
+type Fields = Message & Record<string, unknown>;
 
 /** What a binding responds with. */
 export interface BoundResponse {
@@ -16,8 +19,28 @@ export function responseOf({ rpc, responseBody }: Pick<Binding, "rpc" | "respons
   }
   const select = (message: Message): Message => {
     if (responseBody === undefined) return message;
-    const value = (message as Message & Record<string, unknown>)[responseBody.localName];
+    const value = (message as Fields)[responseBody.localName];
     return (value as Message | undefined) ?? create(desc);
   };
   return { desc, select };
+}
+
+/**
+ * Makes a function that warns of responses which hold only a part, although their requests do not ask for a part: the clients
+ * may not know that there is more.
+ * @param response the message of the response, or the part of it that is sent
+ * @returns a function that returns a sentence for the client, or nothing; undefined if there are no such responses
+ */
+export function createPartWarning(
+  { input }: DescMethod,
+  response: DescMessage,
+): ((request: Message, response: Message) => string | undefined) | undefined {
+  const field = response.fields.find((each) => getOption(each, warning_when_set) !== "");
+  if (field === undefined) return undefined;
+  const warning = getOption(field, warning_when_set);
+  const optional = input.fields.filter(({ proto }) => proto.proto3Optional).map(({ localName }) => localName);
+  return (request, sent) => {
+    if ((sent as Fields)[field.localName] === undefined) return undefined;
+    return optional.every((name) => (request as Fields)[name] === undefined) ? warning : undefined;
+  };
 }

@@ -6,7 +6,7 @@ import { Components } from "../api-docs/openapi/components.ts";
 import { type Schema, withKeywords } from "../api-docs/openapi/schema.ts";
 import type { Binding } from "../contract/bindings.ts";
 import { defaultOf } from "../contract/defaults.ts";
-import { textPattern } from "../contract/field-words.ts";
+import { textPattern } from "../contract/field-rules.ts";
 import { rulesOf } from "../contract/rules.ts";
 
 /** How the rest of the service calls the idempotency argument. */

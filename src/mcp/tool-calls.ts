@@ -6,7 +6,7 @@ import { badInput, StoaError } from "../errors.ts";
 import {
   addUnknownMembers,
   decodeMessage,
-  encodeMessage,
+  encoderOf,
   IgnoredInput,
   type Input,
   JsonNumber,
@@ -98,7 +98,7 @@ export async function makeCall(
     context.noteReply(reply);
     cut?.(reply.message, writtenChars);
     const { desc, select } = toolCall.response;
-    return { ok: true, ...(note === undefined ? {} : { note }), ...encodeMessage(desc, select(reply.message)) };
+    return { ok: true, ...(note === undefined ? {} : { note }), ...encoderOf(desc)(select(reply.message)) };
   };
   const { members, warning } = await readFitting(read, partOf(toolCall, input));
   const warnings = warning === undefined ? ignored.warnings : [warning, ...ignored.warnings];

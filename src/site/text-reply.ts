@@ -1,6 +1,5 @@
 import { SharedForms } from "../calls/shared-forms.ts";
-import { matchesEtag, weakTag } from "../http/replies/etag.ts";
-import type { HttpReply } from "../http/replies/reply.ts";
+import { type HttpReply, matchesEtag, weakTag } from "../http/replies/reply.ts";
 import type { RequestContext } from "../http/requests/context.ts";
 
 /** How long browsers may reuse a page without asking, in seconds. After that the ETag tells whether it has changed. */

@@ -1,5 +1,5 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { isVisible } from "../contract/field-words.ts";
+import { isVisible } from "../contract/field-rules.ts";
 import { type Html, html } from "./html.ts";
 
 const numbers = new Intl.NumberFormat("en");

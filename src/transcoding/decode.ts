@@ -4,7 +4,6 @@ import {
   type DescMessage,
   fromJson,
   getOption,
-  type Message,
   type MessageShape,
   type JsonValue as PlainJson,
   ScalarType,
@@ -18,15 +17,18 @@ import { inRange, integerText, notText, readScalar, readTimestamp } from "./scal
 import { hasProtoJsonForm, isHeldBare, isStruct, isTimestamp, wrappedScalar } from "./well-known.ts";
 
 /**
- * Reads a message from the input of a request. The rules are those of `encodeMessage`. Types are strict, and `null` means
+ * Reads a message from the input of a request. The rules are those of `encoderOf`. Types are strict, and `null` means
  * absent.
+ * @param at what stands before the names of fields in errors
+ * @param depth how many messages the message is in, counted from 1
  * @throws StoaError `bad_input` for the fault in the lowest field number. Unknown properties, if refused, are reported last
  */
-export function decodeMessage<Desc extends DescMessage>(desc: Desc, input: Input): MessageShape<Desc> {
-  return readMessage(desc, input, "", 1) as MessageShape<Desc>;
-}
-
-function readMessage(desc: DescMessage, input: Input, at: string, depth: number): Message {
+export function decodeMessage<Desc extends DescMessage>(
+  desc: Desc,
+  input: Input,
+  at = "",
+  depth = 1,
+): MessageShape<Desc> {
   const init: Record<string, unknown> = {};
   const { fields, refusesUnknown } = shapeOf(desc);
   for (const field of fields) {
@@ -42,7 +44,7 @@ function readMessage(desc: DescMessage, input: Input, at: string, depth: number)
       if (!fields.some((field) => field.name === name)) throw badInput(at + name, `There is no property ${name}.`);
     }
   }
-  return create(desc, init);
+  return create(desc as DescMessage, init) as MessageShape<Desc>;
 }
 
 interface Shape {
@@ -128,7 +130,7 @@ function readMessageValue(field: DescField, desc: DescMessage, node: Node, at: s
   if (!(node instanceof Map)) throw badInput(at, `${at} must be an object.`);
   if (isStruct(desc)) return toPlain(node as JsonObject, at, depth);
   if (depth === maxDepth) throw tooDeep(at);
-  return readMessage(desc, node as Input, `${at}.`, depth + 1);
+  return decodeMessage(desc, node as Input, `${at}.`, depth + 1);
 }
 
 /** Converts to the value of google.protobuf.Struct and similar types, which hold numbers as doubles. */

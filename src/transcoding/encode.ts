@@ -1,46 +1,46 @@
-import {
-  type DescEnum,
-  type DescField,
-  type DescMessage,
-  type Message,
-  type MessageShape,
-  ScalarType,
-  toJson,
-} from "@bufbuild/protobuf";
+import { type DescEnum, type DescField, type DescMessage, type Message, ScalarType, toJson } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import { enumValueName } from "../contract/field-words.ts";
 import { isOmittedWhenUnset } from "../contract/rules.ts";
-import { isTimestampMs, toUtcText } from "./utc-time.ts";
+import { toUtcText } from "./utc-time.ts";
 import { hasProtoJsonForm, isHeldBare, isStruct, isTimestamp, wrappedScalar } from "./well-known.ts";
 
 /** A value for JSON.stringify. */
 export type JsonOutput = null | boolean | number | string | JsonOutput[] | { [name: string]: JsonOutput };
 type Encode = (value: never) => JsonOutput;
 type EncodeMessage = (message: Message) => { [name: string]: JsonOutput };
+type Members = Message & Record<string, unknown>;
+
+interface Field {
+  /** Its name in JSON. */
+  name: string;
+  localName: string;
+  /** The local name of its `oneof`, if it is a member of one. */
+  oneof: string | undefined;
+  /** Undefined where JSON has the value as it is. */
+  encode: Encode | undefined;
+  isOmitted: boolean;
+}
 
 /** Descriptors live as long as the process. */
 const encoders = new Map<DescMessage, EncodeMessage>();
 
 /**
- * Encodes a message as the REST facade writes it. Names are in snake_case. int64 values are numbers. Unset optional fields
+ * Makes the function that encodes messages of a type as the REST facade writes them. Names are in snake_case. int64 values are numbers. Unset optional fields
  * and messages are explicit nulls, unless the contract omits them when unset. Enum values are in lower case without their
  * prefix. Timestamps are in RFC 3339 UTC with milliseconds.
- * @throws RangeError for a value without a JSON form: an integer beyond 2^53-1, which JSON readers would round, a time
- * outside the years 1 to 9999, or a number that its enum does not name
+ * @returns a function that throws RangeError for a value without a JSON form: an integer beyond 2^53-1, which JSON readers
+ * would round, a time outside the years 1 to 9999, or a number that its enum does not name
  */
-export function encodeMessage<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>) {
-  return encoderOf(desc)(message);
-}
-
-function encoderOf(desc: DescMessage): EncodeMessage {
+export function encoderOf(desc: DescMessage): EncodeMessage {
   const known = encoders.get(desc);
   if (known !== undefined) return known;
-  const fields: { name: string; read: (message: Message) => unknown; encode: Encode; isOmitted: boolean }[] = [];
+  const fields: Field[] = [];
   const encoder: EncodeMessage = (message) => {
     const output: { [name: string]: JsonOutput } = {};
-    for (const { name, read, encode, isOmitted } of fields) {
-      const value = read(message);
-      if (value !== undefined) output[name] = encode(value as never);
+    for (const { name, localName, oneof, encode, isOmitted } of fields) {
+      const value = oneof === undefined ? (message as Members)[localName] : chosen(message, oneof, localName);
+      if (value !== undefined) output[name] = encode === undefined ? (value as JsonOutput) : encode(value as never);
       else if (!isOmitted) output[name] = null;
     }
     return output;
@@ -48,34 +48,33 @@ function encoderOf(desc: DescMessage): EncodeMessage {
   // Registered before its fields are compiled, because a message may contain itself.
   encoders.set(desc, encoder);
   for (const field of desc.fields) {
-    const { name } = field;
-    fields.push({ name, read: reader(field), encode: compileField(field), isOmitted: isOmittedWhenUnset(field) });
+    const { name, localName, oneof } = field;
+    const isOmitted = isOmittedWhenUnset(field);
+    fields.push({ name, localName, oneof: oneof?.localName, encode: compileField(field), isOmitted });
   }
   return encoder;
 }
 
-function reader({ localName, oneof }: DescField): (message: Message) => unknown {
-  if (oneof === undefined) return (message) => (message as Message & Record<string, unknown>)[localName];
-  return (message) => {
-    const chosen = (message as Message & Record<string, { case: string | undefined; value?: unknown }>)[
-      oneof.localName
-    ];
-    return chosen?.case === localName ? chosen.value : undefined;
-  };
+/** The value of a member of a `oneof`; undefined where another member has one. */
+function chosen(message: Message, oneof: string, localName: string): unknown {
+  const choice = (message as Members)[oneof] as { case: string | undefined; value?: unknown } | undefined;
+  return choice?.case === localName ? choice.value : undefined;
 }
 
-function compileField(field: DescField): Encode {
+function compileField(field: DescField): Field["encode"] {
   switch (field.fieldKind) {
     case "list": {
       const encode = compileElement(field, field.listKind);
-      return (values: never[]) => values.map((value) => encode(value));
+      return encode === undefined
+        ? (values: JsonOutput[]) => values
+        : (values: never[]) => values.map((value) => encode(value));
     }
     case "map": {
       const encode = compileElement(field, field.mapKind);
       return (entries: Record<string, never>) => {
         // Without a prototype, so that no key is special.
         const output: { [name: string]: JsonOutput } = Object.create(null);
-        for (const key of Object.keys(entries)) output[key] = encode(entries[key] as never);
+        for (const [key, value] of Object.entries(entries)) output[key] = encode === undefined ? value : encode(value);
         return output;
       };
     }
@@ -84,28 +83,27 @@ function compileField(field: DescField): Encode {
   }
 }
 
-function compileElement(field: DescField, kind: "message" | "enum" | "scalar"): Encode {
+function compileElement(field: DescField, kind: "message" | "enum" | "scalar"): Field["encode"] {
   if (kind === "message") return compileMessageValue(field, field.message as DescMessage);
   if (kind === "enum") return compileEnum(field.enum as DescEnum);
   return compileScalar(field.scalar as ScalarType);
 }
 
-function compileMessageValue(field: DescField, desc: DescMessage): Encode {
+function compileMessageValue(field: DescField, desc: DescMessage): Field["encode"] {
   if (isTimestamp(desc)) return encodeTimestamp;
-  if (isStruct(desc)) return (object: { [name: string]: JsonOutput }) => object;
+  if (isStruct(desc)) return undefined;
   const wrapped = wrappedScalar(desc);
   if (wrapped !== undefined) {
     const encode = compileScalar(wrapped);
-    return isHeldBare(field) ? encode : ({ value }: { value: never }) => encode(value);
+    if (isHeldBare(field)) return encode;
+    return ({ value }: { value: never }) => (encode === undefined ? value : encode(value));
   }
   if (hasProtoJsonForm(desc)) return (message: Message) => toJson(desc, message) as JsonOutput;
   return encoderOf(desc) as Encode;
 }
 
 function encodeTimestamp({ seconds, nanos }: { seconds: bigint; nanos: number }): string {
-  const ms = Number(seconds) * 1000 + Math.floor(nanos / 1_000_000);
-  if (!isTimestampMs(ms)) throw new RangeError(`${seconds} seconds are beyond the years of RFC 3339`);
-  return toUtcText(ms);
+  return toUtcText(Number(seconds) * 1000 + Math.floor(nanos / 1_000_000));
 }
 
 function compileEnum(desc: DescEnum): Encode {
@@ -118,7 +116,7 @@ function compileEnum(desc: DescEnum): Encode {
   };
 }
 
-function compileScalar(scalar: ScalarType): Encode {
+function compileScalar(scalar: ScalarType): Field["encode"] {
   switch (scalar) {
     case ScalarType.INT64:
     case ScalarType.UINT64:
@@ -137,6 +135,6 @@ function compileScalar(scalar: ScalarType): Encode {
       // As in proto JSON, NaN, Infinity and -Infinity are strings.
       return (value: number) => (Number.isFinite(value) ? value : String(value));
     default:
-      return (value: JsonOutput) => value;
+      return undefined;
   }
 }

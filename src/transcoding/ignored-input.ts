@@ -43,6 +43,7 @@ export class IgnoredInput {
  * Adds the members of an input that no field of its message reads.
  * @param input must have been decoded without an error
  * @param without the fields of the message that have their values from elsewhere
+ * @param at what stands before the names of members
  */
 export function addUnknownMembers(
   ignored: IgnoredInput,
@@ -50,17 +51,7 @@ export function addUnknownMembers(
   input: Input,
   noun: Noun = "a member of this request",
   without: readonly string[] = [],
-): void {
-  addUnknown(ignored, desc, input, noun, without, "");
-}
-
-function addUnknown(
-  ignored: IgnoredInput,
-  desc: DescMessage,
-  input: Input,
-  noun: Noun,
-  without: readonly string[],
-  at: string,
+  at = "",
 ): void {
   let known = 0;
   for (const field of desc.fields) {
@@ -70,7 +61,8 @@ function addUnknown(
     if (field.message === undefined || !hasMembers(field.message)) continue;
     for (const [place, element] of elementsOf(field, node)) {
       if (ignored.isFull) return;
-      if (element instanceof Map) addUnknown(ignored, field.message, element as Input, noun, [], `${at}${place}.`);
+      if (element instanceof Map)
+        addUnknownMembers(ignored, field.message, element as Input, noun, [], `${at}${place}.`);
     }
   }
   if (known === input.size) return;

@@ -4,8 +4,8 @@
 
 /** Reads a message from parsed JSON and texts of a URL. */
 export { decodeMessage } from "./decode.ts";
-/** Encodes a message as a value for `JSON.stringify`. */
-export { encodeMessage, type JsonOutput } from "./encode.ts";
+/** Makes the functions that encode messages as values for `JSON.stringify`. */
+export { encoderOf, type JsonOutput } from "./encode.ts";
 /** Tells callers what their input holds without any effect. */
 export { addUnknownMembers, IgnoredInput, maxWarnings } from "./ignored-input.ts";
 /** What `decodeMessage` reads from. */
@@ -14,17 +14,15 @@ export { type Input, UrlText } from "./input.ts";
 export { JsonNumber, JsonSyntaxError, type JsonValue, parseJson } from "./json.ts";
 /** Encodes large replies with little garbage; `largeLength` says which replies those are. */
 export { encodeInParts, largeLength } from "./large-json.ts";
-/** Reads the message of a REST request; splits URLs; tells which fields a query or Last-Event-ID can set. */
+/** Reads the message of a REST request; tells which fields a query or Last-Event-ID can set. */
 export {
-  decodeQuery,
   isQueryField,
   type ReadRequest,
   type RequestParts,
   readRequest,
   resumingField,
-  splitTarget,
 } from "./request.ts";
-/** Reads a message from the fields of a URL. */
-export { type QueryParameter, readUrlFields, type UrlFields } from "./url-fields.ts";
+/** Splits URLs, and reads a message from the fields of one. */
+export { decodeQuery, type QueryParameter, readUrlFields, splitTarget, type UrlFields } from "./url-fields.ts";
 /** Which messages have a JSON form of their own, for descriptions of the API. */
 export { hasProtoJsonForm, isStruct, isTimestamp, wrappedScalar } from "./well-known.ts";

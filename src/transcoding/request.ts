@@ -2,19 +2,14 @@ import { isUtf8 } from "node:buffer";
 import { type DescField, getOption, type Message } from "@bufbuild/protobuf";
 import { resumes_stream } from "../../gen/stoa/v1/options_pb.js";
 import { type Binding, fieldAt } from "../contract/bindings.ts";
-import { type Captured, decodeCaptured, PathEncodingError } from "../contract/path-template.ts";
+import type { Captured } from "../contract/path-template.ts";
 import { badInput, StoaError } from "../errors.ts";
 import { decodeMessage } from "./decode.ts";
 import { addUnknownMembers, IgnoredInput, maxWarnings } from "./ignored-input.ts";
 import { type Input, putText, UrlText } from "./input.ts";
 import { JsonSyntaxError, type JsonValue, parseJson } from "./json.ts";
+import { decodeQuery, decodeVariable } from "./url-fields.ts";
 import { isTextual } from "./well-known.ts";
-
-/** Splits the raw target of a request line, which may be an absolute URL (RFC 9112, section 3.2.2). */
-export function splitTarget(target: string): { path: string; query: string } {
-  const [, path = "", query = ""] = /^(?:https?:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?/i.exec(target) as RegExpExecArray;
-  return { path, query };
-}
 
 /** The parts of a request that make up its message. */
 export interface RequestParts {
@@ -99,16 +94,6 @@ export function resumingField({ rpc }: Binding): DescField | undefined {
   return rpc.input.fields.find((each) => getOption(each, resumes_stream));
 }
 
-/** The decoded value of a path variable. @throws StoaError `bad_input` */
-export function decodeVariable(captured: Captured): string {
-  try {
-    return decodeCaptured(captured);
-  } catch (error) {
-    if (error instanceof PathEncodingError) throw badInput(error.field, `In the path, ${error.message}.`);
-    throw error;
-  }
-}
-
 function readBody({ body: rule }: Binding, body: Buffer | undefined): Input {
   if (rule === undefined) return new Map();
   const value = parseBody(body);
@@ -174,13 +159,4 @@ export function isQueryField(binding: Binding, name: string): boolean {
 /** Whether the path has another field of the same `oneof`. */
 function isDecidedByPath({ rpc, path }: Binding, { oneof }: DescField): boolean {
   return oneof !== undefined && path.fields.some((names) => fieldAt(rpc, names)?.oneof === oneof);
-}
-
-/** Decodes a name or a value of a query. @returns undefined if its percent-encoding is broken */
-export function decodeQuery(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    return undefined;
-  }
 }

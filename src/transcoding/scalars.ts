@@ -4,7 +4,7 @@ import { hasIntegerRules, ruleSentence } from "../contract/field-words.ts";
 import { badInput } from "../errors.ts";
 import { type Node, UrlText } from "./input.ts";
 import { JsonNumber } from "./json.ts";
-import { isTimestampMs } from "./utc-time.ts";
+import { firstMs, lastMs } from "./utc-time.ts";
 
 /** RFC 3339 with up to nine fractional digits of a second. */
 const rfc3339 =
@@ -17,7 +17,7 @@ export function readTimestamp(node: Node, at: string): { seconds: bigint; nanos:
   if (match !== null) {
     const [, date, time, fraction = "", zone = ""] = match;
     const ms = Date.parse(`${date}T${time}${zone.toUpperCase()}`);
-    if (isDate(date as string) && isTimestampMs(ms)) {
+    if (isDate(date as string) && ms >= firstMs && ms <= lastMs) {
       return { seconds: BigInt(ms) / 1000n, nanos: Number(fraction.padEnd(9, "0")) };
     }
   }

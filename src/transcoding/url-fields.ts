@@ -1,9 +1,15 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { Binding } from "../contract/bindings.ts";
+import { type Captured, decodeCaptured, PathEncodingError } from "../contract/path-template.ts";
 import { badInput, notFound } from "../errors.ts";
 import { decodeMessage } from "./decode.ts";
 import { type Input, putText, UrlText } from "./input.ts";
-import { decodeQuery, decodeVariable } from "./request.ts";
+
+/** Splits the raw target of a request line, which may be an absolute URL (RFC 9112, section 3.2.2). */
+export function splitTarget(target: string): { path: string; query: string } {
+  const [, path = "", query = ""] = /^(?:https?:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?/i.exec(target) as RegExpExecArray;
+  return { path, query };
+}
 
 /** A parameter of a query: its decoded name, and its value, still percent-encoded. */
 export type QueryParameter = readonly [name: string, rawValue: string];
@@ -42,4 +48,23 @@ export function readUrlFields<Desc extends DescMessage>(
   const input: Input = new Map();
   for (const [name, values] of given) putText(input, name.split("."), new UrlText(values));
   return decodeMessage(desc, input);
+}
+
+/** The decoded value of a path variable. @throws StoaError `bad_input` */
+export function decodeVariable(captured: Captured): string {
+  try {
+    return decodeCaptured(captured);
+  } catch (error) {
+    if (error instanceof PathEncodingError) throw badInput(error.field, `In the path, ${error.message}.`);
+    throw error;
+  }
+}
+
+/** Decodes a name or a value of a query. @returns undefined if its percent-encoding is broken */
+export function decodeQuery(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    return undefined;
+  }
 }

@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { field as fieldRules } from "../../gen/buf/validate/validate_pb.js";
 import { allowed, Text, text } from "../../gen/stoa/v1/options_pb.js";
 import { contractServices } from "../../scripts/lib/contract.ts";
-import { faultOfText, ruleSentence } from "../../src/contract/field-words.ts";
+import { faultOfText } from "../../src/contract/field-rules.ts";
+import { ruleSentence } from "../../src/contract/field-words.ts";
 
 const fields = (await contractServices()).flatMap(({ methods }) => methods.flatMap(({ input }) => input.fields));
 const ruled = fields.filter((field) => hasOption(field, fieldRules));

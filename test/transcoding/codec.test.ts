@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { StoaError } from "../../src/errors.ts";
 import { decodeMessage } from "../../src/transcoding/decode.ts";
-import { encodeMessage } from "../../src/transcoding/encode.ts";
+import { encoderOf } from "../../src/transcoding/encode.ts";
 import type { Input } from "../../src/transcoding/input.ts";
 import { JsonSyntaxError, parseJson } from "../../src/transcoding/json.ts";
 import { fixtureMessage } from "../support/fixture.ts";
@@ -13,7 +13,7 @@ type Fields = Record<string, unknown>;
 
 const decodeText = (desc: DescMessage, text: string) =>
   decodeMessage(desc, parseJson(text) as Input) as unknown as Fields;
-const encode = (desc: DescMessage, init: Fields) => encodeMessage(desc, create(desc, init));
+const encode = (desc: DescMessage, init: Fields) => encoderOf(desc)(create(desc, init));
 
 /** The field that `bad_input` names. Fails the test if there is no such error. */
 function faultOf(read: () => unknown): string | undefined {
@@ -43,7 +43,7 @@ describe("a message", () => {
     (desc) => {
       fc.assert(
         fc.property(anyMessage(desc), (message) => {
-          const text = JSON.stringify(encodeMessage(desc, message));
+          const text = JSON.stringify(encoderOf(desc)(message));
           expect(decodeText(desc, text)).toEqual(message);
         }),
         { numRuns: 60 },

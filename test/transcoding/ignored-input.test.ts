@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Binding } from "../../src/contract/bindings.ts";
-import { readRequest, splitTarget } from "../../src/transcoding/request.ts";
+import { readRequest } from "../../src/transcoding/request.ts";
+import { splitTarget } from "../../src/transcoding/url-fields.ts";
 import { fixtureBinding } from "../support/fixture.ts";
 
 const list = fixtureBinding("GET", "/v1/things");

@@ -3,14 +3,14 @@ import { describe, expect, it } from "vitest";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { type Binding, bindingsOf } from "../../src/contract/bindings.ts";
 import { StoaError } from "../../src/errors.ts";
-import { encodeMessage } from "../../src/transcoding/encode.ts";
+import { encoderOf } from "../../src/transcoding/encode.ts";
 import { readRequest, resumingField } from "../../src/transcoding/request.ts";
 import { fixtureBinding } from "../support/fixture.ts";
 
 /** The members of a message that are set. */
 function plain({ rpc }: Binding, message: Message): Record<string, unknown> {
   // Through the binary form, which shows that the message is of its type.
-  const members = encodeMessage(rpc.input, fromBinary(rpc.input, toBinary(rpc.input, message)));
+  const members = encoderOf(rpc.input)(fromBinary(rpc.input, toBinary(rpc.input, message)));
   const isSet = (value: unknown) =>
     value !== null &&
     value !== "" &&

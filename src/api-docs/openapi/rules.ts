@@ -1,7 +1,7 @@
 import { type DescField, getOption, hasOption, type Message, ScalarType } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
 import { type FieldRules, FieldRulesSchema, field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
-import { textPattern } from "../../contract/field-words.ts";
+import { textPattern } from "../../contract/field-rules.ts";
 import type { Schema } from "./schema.ts";
 
 /** The keywords of JSON Schema for the rules of buf.validate. */

@@ -2,8 +2,7 @@ import { hash } from "node:crypto";
 import { SharedForms } from "../../calls/shared-forms.ts";
 import type { RequestContext } from "../requests/context.ts";
 import { chooseEncoding, compress } from "./compression.ts";
-import { matchesEtag } from "./etag.ts";
-import type { HttpReply } from "./reply.ts";
+import { type HttpReply, matchesEtag } from "./reply.ts";
 
 /** Levels above 9 take many times as long and save only a few percent. */
 const level = 9;

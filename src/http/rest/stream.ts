@@ -8,7 +8,7 @@ import { createStreamCall, isServerStreaming } from "../../calls/stream-call.ts"
 import type { Binding } from "../../contract/bindings.ts";
 import { responseOf } from "../../contract/responses.ts";
 import { withTimeout } from "../../timing/wait.ts";
-import { encodeMessage } from "../../transcoding/index.ts";
+import { encoderOf } from "../../transcoding/index.ts";
 import type { RequestContext } from "../requests/context.ts";
 import { untilTaken } from "../requests/exchange.ts";
 import type { AnswerCall } from "./addresses.ts";
@@ -76,7 +76,8 @@ export function createStreamAnswer(
 /** One message in each line; the last line of a stream that fails has the Error shape. */
 function asLines(desc: DescMessage, select: (message: Message) => Message): StreamFormat {
   const latest = new Latest<Message, Buffer>();
-  const encode = (message: Message) => Buffer.from(`${JSON.stringify(encodeMessage(desc, select(message)))}\n`);
+  const toJson = encoderOf(desc);
+  const encode = (message: Message) => Buffer.from(`${JSON.stringify(toJson(select(message)))}\n`);
   return {
     contentType: "application/x-ndjson; charset=utf-8",
     message: (message) => latest.get(message, () => encode(message)),
@@ -89,11 +90,12 @@ function asLines(desc: DescMessage, select: (message: Message) => Message): Stre
 function asEvents(desc: DescMessage, select: (message: Message) => Message): StreamFormat {
   const latest = new Latest<Message, Buffer>();
   const idField = desc.fields.find((field) => hasOption(field, event_id) && getOption(field, event_id));
+  const toJson = encoderOf(desc);
   const encode = (message: Message) => {
     const selected = select(message) as Message & Record<string, unknown>;
     const id = idField && selected[idField.localName];
     const head = id === undefined ? "" : `id: ${id}\n`;
-    return Buffer.from(`${head}data: ${JSON.stringify(encodeMessage(desc, selected))}\n\n`);
+    return Buffer.from(`${head}data: ${JSON.stringify(toJson(selected))}\n\n`);
   };
   return {
     contentType: "text/event-stream",

@@ -4,11 +4,10 @@ import type { Implementation, InterceptorsOf } from "../../calls/service-table.t
 import { SharedForms } from "../../calls/shared-forms.ts";
 import { createUnaryCall } from "../../calls/unary-call.ts";
 import { type Binding, isTaggedRead } from "../../contract/bindings.ts";
-import { createPartWarning } from "../../contract/part-warning.ts";
-import { responseOf } from "../../contract/responses.ts";
+import { createPartWarning, responseOf } from "../../contract/responses.ts";
 import { createTextLength } from "../../contract/text-length.ts";
-import { encodeInParts, encodeMessage, largeLength } from "../../transcoding/index.ts";
-import { matchesEtag, weakTag } from "../replies/etag.ts";
+import { encodeInParts, encoderOf, largeLength } from "../../transcoding/index.ts";
+import { matchesEtag, weakTag } from "../replies/reply.ts";
 import type { AnswerCall } from "./addresses.ts";
 
 const jsonType = "application/json; charset=utf-8";
@@ -84,9 +83,10 @@ function createEncoder(binding: Binding): (message: Message) => Encoded {
   }
   if (desc.fields.some(({ name }) => name === "warnings")) throw new Error(`${desc.typeName} may not have warnings.`);
   const textLength = createTextLength(desc);
+  const encode = encoderOf(desc);
   return (message) => {
     const selected = select(message);
-    const members: Record<string, unknown> = { ok: true, ...encodeMessage(desc, selected) };
+    const members: Record<string, unknown> = { ok: true, ...encode(selected) };
     const isLarge = textLength !== undefined && textLength(selected) > largeLength;
     return { contentType: jsonType, bytes: isLarge ? encodeInParts(members) : Buffer.from(JSON.stringify(members)) };
   };

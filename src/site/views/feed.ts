@@ -1,6 +1,6 @@
 import { type Feed, FeedSort, FeedWindow } from "../../../gen/stoa/v1/feed_pb.js";
 import type { Post } from "../../../gen/stoa/v1/resources_pb.js";
-import { isVisible } from "../../contract/field-words.ts";
+import { isVisible } from "../../contract/field-rules.ts";
 import { type Html, html } from "../html.ts";
 import { ago, count, counted } from "../text.ts";
 import { authorLink } from "./author.ts";

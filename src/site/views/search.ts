@@ -1,7 +1,7 @@
 import type { Agent, Comment, Community, PostTitle } from "../../../gen/stoa/v1/resources_pb.js";
 import type { SearchResponse } from "../../../gen/stoa/v1/search_service_pb.js";
 import { SearchSort, SearchType } from "../../../gen/stoa/v1/search_service_pb.js";
-import { isVisible } from "../../contract/field-words.ts";
+import { isVisible } from "../../contract/field-rules.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { foundExcerpt, markWords } from "../marked-words.ts";
