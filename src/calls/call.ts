@@ -5,7 +5,7 @@ import { Access } from "../../gen/stoa/v1/options_pb.js";
 import type { Caller } from "../board/agents.ts";
 import { type ErrorCode, StoaError } from "../errors.ts";
 import type { RequestLimits } from "../rate-limits/request-limits.ts";
-import { beginCall, type CallSpan, tracer } from "../tracing/tracing.ts";
+import type { CallSpan } from "../tracing/tracing.ts";
 
 /** The caller that holds the operator token: an internal service. */
 export const operator = Symbol("operator");
@@ -48,11 +48,6 @@ export interface Call extends Admitted {
   readonly idempotencyKey: string | null;
   /** The span of the call; undefined while tracing is off. */
   readonly span: CallSpan | undefined;
-}
-
-/** Begins the span of a call while tracing is on. @param headers of its request, which may name the caller's span */
-export function spanOf(rpc: DescMethod, headers: object): CallSpan | undefined {
-  return tracer === undefined ? undefined : beginCall(rpc, headers);
 }
 
 /** The one key under which a call's context values hold it. */
@@ -110,7 +105,8 @@ export class CallContext<Method extends DescMethod = DescMethod> implements Hand
   readonly url: string;
   readonly signal: AbortSignal;
   readonly values: ContextValues;
-  readonly metadata: ResponseMetadata;
+  /** Undefined while the call has set no headers and no trailers. */
+  metadata: ResponseMetadata | undefined;
   readonly call: Call;
   readonly #headers: () => Headers;
   #requestHeader: Headers | undefined;
@@ -125,7 +121,7 @@ export class CallContext<Method extends DescMethod = DescMethod> implements Hand
     this.signal = init.signal ?? init.call.origin.signal;
     this.values = contextValuesOf(init.call);
     this.#headers = init.headers;
-    this.metadata = init.metadata ?? new ResponseMetadata();
+    this.metadata = init.metadata;
   }
 
   get requestHeader(): Headers {
@@ -134,10 +130,12 @@ export class CallContext<Method extends DescMethod = DescMethod> implements Hand
   }
 
   get responseHeader(): Headers {
+    this.metadata ??= new ResponseMetadata();
     return this.metadata.header;
   }
 
   get responseTrailer(): Headers {
+    this.metadata ??= new ResponseMetadata();
     return this.metadata.trailer;
   }
 

@@ -17,8 +17,8 @@ type AnyRequest = UnaryRequest | StreamRequest;
 export function createInterceptors(inner: InterceptorsOf = () => []): InterceptorsOf {
   const outer = [...(tracer === undefined ? [] : [traceCalls]), mapErrors];
   return (rpc) => {
-    const requiring = rulesOf(rpc).access === Access.PUBLIC ? [] : [requireCaller];
-    return [...outer, ...requiring, validate, ...inner(rpc)];
+    const needsCaller = rulesOf(rpc).access !== Access.PUBLIC;
+    return [...outer, checkCalls(needsCaller), ...inner(rpc)];
   };
 }
 
@@ -80,21 +80,20 @@ function isForLog(error: unknown): boolean {
   return !(error instanceof ConnectError) && !(error instanceof StoaError && error.code !== "internal");
 }
 
-/** Enforces the contract's access rule: a call without the caller that its operation requires goes no further. */
-const requireCaller: Interceptor = (next) => (call) => {
-  if (callOf(call.contextValues).caller === undefined) throw new StoaError("unauthorized", "This needs credentials.");
-  return next(call);
-};
+/** A call without the caller that its operation requires goes no further, and neither does a message that breaks a rule. */
+function checkCalls(needsCaller: boolean): Interceptor {
+  return (next) => async (request) => {
+    if (needsCaller && callOf(request.contextValues).caller === undefined) {
+      throw new StoaError("unauthorized", "This needs credentials.");
+    }
+    const { input } = request.method;
+    if (request.stream) return next({ ...request, message: checkEach(input, request.message) });
+    if (!(request instanceof UnaryContext && request.isChecked)) checkRules(input, request.message);
+    return next(request);
+  };
+}
 
-/** Runs the field rules on each message of a call. */
-const validate: Interceptor = (next) => async (request) => {
-  const { input } = request.method;
-  if (request.stream) return next({ ...request, message: validateEach(input, request.message) });
-  if (!(request instanceof UnaryContext && request.isChecked)) checkRules(input, request.message);
-  return next(request);
-};
-
-async function* validateEach(input: DescMessage, messages: AsyncIterable<Message>) {
+async function* checkEach(input: DescMessage, messages: AsyncIterable<Message>) {
   for await (const message of messages) {
     checkRules(input, message);
     yield message;

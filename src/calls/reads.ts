@@ -5,11 +5,9 @@ import { defaultOf } from "../contract/defaults.ts";
 import { rulesOf } from "../contract/rules.ts";
 import { createTextLength } from "../contract/text-length.ts";
 import type { Call } from "./call.ts";
-import { cutBodies } from "./cut-bodies.ts";
 import { boundLargeReads, largeLength } from "./large-reads.ts";
-import { type FormsOf, LatestResponses } from "./latest-responses.ts";
 import type { InterceptorsOf, ServiceTable } from "./service-table.ts";
-import { SharedForms } from "./shared-forms.ts";
+import { type FormsOf, LatestResponses, SharedForms } from "./shared-forms.ts";
 import { SharedReads } from "./shared-reads.ts";
 import { ContextReply, UnaryContext } from "./unary-call.ts";
 
@@ -25,8 +23,8 @@ interface SharedReply {
 }
 
 /**
- * The interceptors that bound what reads cost: identical public reads that wait share one read and its response, replies with
- * lists are made in turns, and bodies are cut. They must be the innermost of their chain.
+ * The interceptors that bound what reads cost: identical public reads that wait share one read and its response, and replies
+ * with lists are made in turns. They must be the innermost of their chain.
  */
 export function boundReads(table: ServiceTable): InterceptorsOf {
   const latest = new LatestResponses();
@@ -37,7 +35,7 @@ export function boundReads(table: ServiceTable): InterceptorsOf {
     const isShared = rpc.methodKind === "unary" && isShareable(rpc) && !table.sharing.includes(rpc);
     if (isShared) sharing.set(rpc, [shareReads(rpc, latest.of(rpc))]);
   }
-  return (rpc) => [...(sharing.get(rpc) ?? []), ...turnsOf(rpc), ...cutBodies(rpc)];
+  return (rpc) => [...(sharing.get(rpc) ?? []), ...turnsOf(rpc)];
 }
 
 /**
@@ -55,7 +53,7 @@ function shareReads(rpc: DescMethod, formsOf: FormsOf): Interceptor {
     const make = async (many?: AbortSignal): Promise<SharedReply> => {
       const read = many === undefined ? request : request.forMany(many);
       const { message } = (await next(read)) as UnaryResponse;
-      const { headerSet: headers } = read.metadata;
+      const headers = read.metadata?.headerSet;
       return { message, headers, maker: many && call, bodies: many && new SharedForms(), forms: undefined };
     };
     const reply = await reads.get(key, { signal, make });

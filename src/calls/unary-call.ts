@@ -1,5 +1,6 @@
 import { create, type DescMethod, type DescMethodUnary, type DescService, type Message } from "@bufbuild/protobuf";
 import type { ContextValues, HandlerContext, UnaryRequest, UnaryResponse } from "@connectrpc/connect";
+import { bodyCutOf } from "../contract/body-cut.ts";
 import { CallContext, type CallInit } from "./call.ts";
 import { Checked } from "./checked.ts";
 import type { Implementation, InterceptorsOf } from "./service-table.ts";
@@ -44,9 +45,14 @@ export function createUnaryCall(
   const invoke = implementation[rpc.localName] as UnaryImplementation | undefined;
   if (invoke === undefined) throw new Error(`${rpc.parent.typeName}.${rpc.name} has no implementation.`);
 
+  const bodyCut = bodyCutOf(rpc);
   const innermost: UnaryFn = async (request) => {
     const call = request as UnaryContext;
-    return new ContextReply(call, create(rpc.output, await invoke.call(implementation, call.message, call)));
+    const message = create(rpc.output, await invoke.call(implementation, call.message, call));
+    // Before the response is shared and measured.
+    const chars = bodyCut && (call.message as Message & Record<string, unknown>)[bodyCut.field];
+    if (chars !== undefined) bodyCut?.cut(message, Number(chars));
+    return new ContextReply(call, message);
   };
   const chain = interceptors(rpc).reduceRight<UnaryFn>(
     (next, interceptor) => interceptor(next as never) as UnaryFn,
@@ -56,7 +62,7 @@ export function createUnaryCall(
     const call = new UnaryContext(rpc, message, init);
     const reply = await chain(call);
     const { shared } = reply as ContextReply;
-    return { message: reply.message, headers: call.metadata.headerSet, shared };
+    return { message: reply.message, headers: call.metadata?.headerSet, shared };
   };
 }
 
@@ -68,12 +74,14 @@ function isUnary(rpc: DescMethod): rpc is DescMethod & DescMethodUnary {
 export class UnaryContext extends CallContext<DescMethodUnary> implements UnaryRequest {
   readonly stream = false as const;
   readonly message: Message;
+  readonly contextValues: ContextValues;
   /** Whether the message is known to follow the rules of its fields. */
   readonly isChecked: boolean;
   readonly #init: CallInit;
 
   constructor(rpc: DescMethodUnary, message: Message | Checked, init: CallInit) {
     super(rpc, init);
+    this.contextValues = this.values;
     this.isChecked = message instanceof Checked;
     this.message = message instanceof Checked ? message.message : message;
     this.#init = init;
@@ -83,10 +91,6 @@ export class UnaryContext extends CallContext<DescMethodUnary> implements UnaryR
   forMany(signal: AbortSignal): UnaryContext {
     const { metadata: _, ...init } = this.#init;
     return new UnaryContext(this.method, this.message, { ...init, headers: () => new Headers(), signal });
-  }
-
-  get contextValues(): ContextValues {
-    return this.values;
   }
 
   get header(): Headers {

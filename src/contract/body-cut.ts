@@ -1,4 +1,4 @@
-import { type DescField, type DescMessage, getOption, type Message } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
 import { cut_to_body_chars } from "../../gen/stoa/v1/options_pb.js";
 
 /** A message as the cutting functions see it. */
@@ -11,8 +11,20 @@ type Cut = (message: Holder, chars: number) => void;
  * @returns a function that changes the message; undefined if the message can hold no body
  */
 export function createBodyCut(desc: DescMessage): ((message: Message, chars: number) => void) | undefined {
-  const cut = cutOf(desc, []);
-  return cut && ((message, chars) => cut(message as unknown as Holder, chars));
+  return cutOf(desc, []) as ((message: Message, chars: number) => void) | undefined;
+}
+
+/**
+ * How an RPC lets callers cut the bodies of its responses.
+ * @returns the local name of the field that says to how many characters, and what cuts; undefined for other RPCs
+ * @throws Error, at start, for an RPC that takes `body_chars` and returns no bodies
+ */
+export function bodyCutOf({ name, input, output }: DescMethod) {
+  const field = input.fields.find((each) => each.name === "body_chars");
+  if (field === undefined) return undefined;
+  const cut = createBodyCut(output);
+  if (cut === undefined) throw new Error(`${name} takes body_chars, and returns no bodies.`);
+  return { field: field.localName, cut };
 }
 
 function cutOf(desc: DescMessage, within: readonly DescMessage[]): Cut | undefined {

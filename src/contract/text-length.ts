@@ -10,8 +10,7 @@ type Measure = (message: Measured) => number;
  * @returns a function that gives a length in UTF-16 code units; undefined if the message has no list
  */
 export function createTextLength(desc: DescMessage): ((message: Message) => number) | undefined {
-  const measure = measureLists(desc, []);
-  return measure && ((message) => measure(message as unknown as Measured));
+  return measureLists(desc, []) as ((message: Message) => number) | undefined;
 }
 
 function measureLists(desc: DescMessage, within: readonly DescMessage[]): Measure | undefined {

@@ -8,7 +8,7 @@ import type { RequestLog } from "./edge/request-log.ts";
 import type { ServedRoute } from "./edge/route.ts";
 import { errorReply, toldFailure } from "./errors/failures.ts";
 import { asJson } from "./health/routes.ts";
-import type { PortHandlers } from "./port/port.ts";
+import type { PortHandlers } from "./port/connection.ts";
 import { type ArrivedRequest, RequestContext } from "./requests/context.ts";
 import { isRpcRequest } from "./requests/head.ts";
 import { refusalOf } from "./rpc/refusal.ts";

@@ -7,8 +7,8 @@ import net from "node:net";
 import tls from "node:tls";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { generate } from "selfsigned";
-import type { Handler } from "../../src/http/port/connection.ts";
-import { Port, type PortHandlers, type PortOptions } from "../../src/http/port/port.ts";
+import type { Handler, PortHandlers } from "../../src/http/port/connection.ts";
+import { Port, type PortOptions } from "../../src/http/port/port.ts";
 import type { Refuse } from "../../src/http/port/refusals.ts";
 import { afterTest } from "./after-test.ts";
 

@@ -8,6 +8,13 @@ import type { Refuse } from "./refusals.ts";
 /** Serves the requests of a port. Over HTTP/2 it gets Node's messages of that version, which have the same members. */
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
+/** What serves the requests of a port. */
+export interface PortHandlers {
+  handle: Handler;
+  /** Makes the replies to connections that are refused before they have a request. */
+  refuse: Refuse;
+}
+
 /** Time limits, in milliseconds. See `PortOptions`. */
 export interface ConnectionTimes {
   headersTimeoutMs: number;
@@ -24,8 +31,8 @@ export interface SharedByConnections {
   budget: MemoryBudget;
   /** Says how much is done in one turn of the event loop, over all connections. Connections take turns. */
   turns: TurnScheduler;
-  handle: Handler;
-  refuse: Refuse;
+  /** What serves the requests. It may be replaced while the port listens. */
+  handlers: PortHandlers;
 }
 
 /** How long a peer may take to close its side after we have closed ours, in milliseconds. */

@@ -82,7 +82,7 @@ export class Http1Connection extends Connection implements SliceReader {
 
   /** Handles an error of Node's parser. The requests before the malformed bytes are answered first. */
   takeError(error: ParserError): void {
-    const refuseNow = () => refuse(error, this.socket, this.#hasBegunReply, this.shared.refuse);
+    const refuseNow = () => refuse(error, this.socket, this.#hasBegunReply, this.shared.handlers.refuse);
     const isBehind = isRequestFault(error) && this.#running?.request.complete === true;
     // Bytes after a request with `Connection: close` are not a request.
     if (!isBehind || (this.#hasBegunReply && error.code !== "HPE_CLOSED_CONNECTION")) refuseNow();
@@ -129,7 +129,7 @@ export class Http1Connection extends Connection implements SliceReader {
     this.#headSince = undefined;
     this.#hasBeenUsed = true;
     response.once("close", () => this.#finish(exchange));
-    this.shared.handle(request, response);
+    this.shared.handlers.handle(request, response);
   }
 
   #finish(exchange: Exchange): void {

@@ -118,7 +118,7 @@ export class Http2Connection extends Connection {
     const [exchange] = this.#waiting;
     if (exchange !== undefined) this.#waiting.delete(exchange);
     if (exchange === undefined || streamOf(exchange).destroyed || this.transport.destroyed) return;
-    this.shared.handle(exchange.request, exchange.response);
+    this.shared.handlers.handle(exchange.request, exchange.response);
   }
 
   /** Ends a stream that does not take its reply. Each progress starts the time again. */

@@ -7,12 +7,12 @@ import http2 from "node:http2";
 import net from "node:net";
 import tls, { type TLSSocket } from "node:tls";
 import { TurnScheduler } from "../../timing/turn-scheduler.ts";
-import type { Connection, Handler, SharedByConnections } from "./connection.ts";
+import type { Connection, PortHandlers, SharedByConnections } from "./connection.ts";
 import { ConnectionCaps, type ConnectionLimits } from "./connection-caps.ts";
 import { connectionOf, Http1Connection, Http1Response } from "./http1.ts";
 import { clientResets, Http2Connection, Http2Response, MAX_WIDE, NARROW, proxyResets, WIDE } from "./http2.ts";
 import { MemoryBudget } from "./memory-budget.ts";
-import { type Refuse, rawReply, refuseFields } from "./refusals.ts";
+import { rawReply, refuseFields } from "./refusals.ts";
 import { sniff } from "./sniff.ts";
 
 /** The settings of a port. All times are in milliseconds. */
@@ -36,13 +36,6 @@ export interface PortOptions {
   connections?: ConnectionLimits | undefined;
 }
 
-/** What serves the requests of a port. It may be replaced while the port listens. */
-export interface PortHandlers {
-  handle: Handler;
-  /** Makes the replies to connections that are refused before they have a request. */
-  refuse: Refuse;
-}
-
 /** How many fields the head of an HTTP/1.1 request may have: as many as Node allows over HTTP/2. */
 const MAX_FIELDS = 128;
 /** When TCP keep-alive begins on a silent connection, in milliseconds. It finds dead peers, such as followers of receipts. */
@@ -55,7 +48,6 @@ const PORTIONS_A_TURN = 32;
 /** A listening port for both versions of HTTP. */
 export class Port {
   readonly #options: PortOptions;
-  #handlers: PortHandlers;
   readonly #listener: net.Server;
   readonly #http1: http.Server;
   readonly #http2: { wide: http2.Http2Server; narrow: http2.Http2Server; proxied: http2.Http2Server };
@@ -70,14 +62,12 @@ export class Port {
 
   constructor(options: PortOptions, handlers: PortHandlers) {
     this.#options = options;
-    this.#handlers = handlers;
     this.#shared = {
       times: { ...options, sendTimeoutMs: options.sendTimeoutMs ?? Number.POSITIVE_INFINITY },
       maxHeld: options.maxHeldPerConnection ?? Number.POSITIVE_INFINITY,
       budget: new MemoryBudget(options.maxHeld ?? Number.POSITIVE_INFINITY),
       turns: new TurnScheduler(PORTIONS_A_TURN),
-      handle: (request, response) => this.#handlers.handle(request, response),
-      refuse: (status, peer) => this.#handlers.refuse(status, peer),
+      handlers,
     };
     this.#caps = new ConnectionCaps(options.connections, (socket) => this.#connections.get(socket)?.isIdle ?? true);
     this.#http1 = this.#createHttp1Server();
@@ -115,7 +105,7 @@ export class Port {
 
   /** Serves all further requests by these, also those of connections from before. */
   serve(handlers: PortHandlers): void {
-    this.#handlers = handlers;
+    this.#shared.handlers = handlers;
   }
 
   /**
@@ -151,7 +141,7 @@ export class Port {
       requireHostHeader: false,
     };
     const onRequest = (request: http.IncomingMessage, response: Http1Response) => {
-      if (request.rawHeaders.length > MAX_FIELDS * 2) refuseFields(response, this.#shared.refuse);
+      if (request.rawHeaders.length > MAX_FIELDS * 2) refuseFields(response, this.#shared.handlers.refuse);
       else connectionOf(request.socket)?.take(request, response);
     };
     const server = http.createServer(settings, onRequest as never);
@@ -212,7 +202,7 @@ export class Port {
     socket.on("error", () => {});
     if (!this.#caps.admit(socket)) {
       if (this.#options.tls) socket.destroy();
-      else socket.end(rawReply(this.#shared.refuse(429, socket)), () => socket.destroy());
+      else socket.end(rawReply(this.#shared.handlers.refuse(429, socket)), () => socket.destroy());
       return false;
     }
     this.#connections.set(socket, undefined);

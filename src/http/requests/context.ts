@@ -1,17 +1,10 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { FastifyBaseLogger } from "fastify";
-import {
-  type Admitted,
-  type Call,
-  type CallOrigin,
-  type ClientAddress,
-  type Outcome,
-  spanOf,
-} from "../../calls/call.ts";
+import type { Admitted, Call, CallOrigin, ClientAddress, Outcome } from "../../calls/call.ts";
 import { type Reply, replayedHeader } from "../../calls/unary-call.ts";
 import type { RequestLimits } from "../../rate-limits/request-limits.ts";
-import type { CallSpan } from "../../tracing/tracing.ts";
+import { beginCall, type CallSpan, tracer } from "../../tracing/tracing.ts";
 import { RequestBody } from "./body.ts";
 import { hasBody } from "./head.ts";
 import type { HttpRequest, HttpResponse } from "./http-messages.ts";
@@ -84,6 +77,8 @@ export class RequestContext implements CallOrigin {
   readonly #serviceLog: FastifyBaseLogger;
   #log: FastifyBaseLogger | undefined = undefined;
   readonly #controller = new AbortController();
+  /** Aborts when the client disconnects before its response is complete, or when `abort` is called. */
+  readonly signal = this.#controller.signal;
   #ending: (() => void)[] | undefined = undefined;
 
   constructor({ request, response, id, transportSecurity, url, route, log, client, limits }: ArrivedRequest) {
@@ -127,7 +122,7 @@ export class RequestContext implements CallOrigin {
    * @param idempotencyKey by default that of the header
    */
   call(rpc: DescMethod, caller: Admitted["caller"], idempotencyKey = this.header("idempotency-key")): Call {
-    const span = spanOf(rpc, this.request.headers);
+    const span = tracer === undefined ? undefined : beginCall(rpc, this.request.headers);
     this.notes.span = span;
     return { origin: this, agent: this.notes.agent, caller, idempotencyKey, span };
   }
@@ -142,11 +137,6 @@ export class RequestContext implements CallOrigin {
   get isOpen(): boolean {
     const { stream, closed, destroyed } = this.response;
     return stream === undefined ? !(closed || destroyed) : !(stream.closed || stream.destroyed);
-  }
-
-  /** Aborts when the client disconnects before its response is complete, or when `abort` is called. */
-  get signal(): AbortSignal {
-    return this.#controller.signal;
   }
 
   /** Aborts the request. Only the first reason counts. */
