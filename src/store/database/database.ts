@@ -83,17 +83,13 @@ export class Database {
    * @returns the time that the call has, in milliseconds
    */
   beginCall(signal: AbortSignal): number {
-    this.#deadlines.set(signal, this.#newDeadline());
+    this.#deadlines.set(signal, this.#deadlineOf());
     return this.#timeoutMs;
   }
 
-  /** The deadline of a call that begins now, by `performance.now()`. */
-  #newDeadline(): number {
-    return performance.now() + this.#timeoutMs;
-  }
-
-  #deadlineOf(signal: AbortSignal): number {
-    return this.#deadlines.get(signal) ?? this.#newDeadline();
+  /** The deadline of a call, by `performance.now()`. A call that `beginCall` does not know, or none, begins now. */
+  #deadlineOf(signal?: AbortSignal): number {
+    return (signal && this.#deadlines.get(signal)) ?? performance.now() + this.#timeoutMs;
   }
 
   /**
@@ -125,11 +121,11 @@ export class Database {
   async onOneServer<Result>(signal: AbortSignal, work: (db: Queryable) => Promise<Result>): Promise<Result> {
     if (!this.isCluster) return work(this.longReader(signal));
     const { reads } = this.#pools.ordinary;
-    const session = await reads.lend(signal, this.#newDeadline()).catch((error) => {
+    const session = await reads.lend(signal, this.#deadlineOf()).catch((error) => {
       throw toStoaError(error);
     });
     const read = async <Row>(sql: string, params?: readonly Param[]) => {
-      session.endsAt = this.#newDeadline();
+      session.endsAt = this.#deadlineOf();
       checkDeadline(signal, session.endsAt);
       return session.execute<Row[]>(sql, params);
     };
@@ -176,7 +172,7 @@ export class Database {
     for (;;) {
       signal.throwIfAborted();
       try {
-        return await traced("transaction", () => this.#attempt(writes, signal, endsAt, work));
+        return await traced("transaction", () => runTransaction(writes, signal, endsAt, work, this.#preparedFirst));
       } catch (error) {
         if (error instanceof CommitInDoubt) doubt = error;
         retries ??= new Retries(signal, endsAt, this.#retries);
@@ -197,7 +193,7 @@ export class Database {
     // DDL commits by itself, so it needs no connection for transactions.
     const { reads } = this.#pools.ordinary;
     try {
-      const session = await reads.lend(signal, this.#newDeadline());
+      const session = await reads.lend(signal, this.#deadlineOf());
       session.signal = undefined;
       const closeConnection = () => reads.release(session, false);
       signal.addEventListener("abort", closeConnection, { once: true });
@@ -245,51 +241,32 @@ export class Database {
 
   /** @param endsAt the deadline of all statements; by default each has its own */
   #reader(pool: Pool, signal: AbortSignal, endsAt: number | undefined): Reader {
+    const read = async <Row>(sql: string, params?: readonly Param[], end = endsAt ?? this.#deadlineOf()) => {
+      let retries: Retries | undefined;
+      for (;;) {
+        try {
+          const session = await pool.lend(signal, end);
+          try {
+            return await session.execute<Row[]>(sql, params);
+          } finally {
+            pool.release(session);
+          }
+        } catch (error) {
+          // On one server a read is not repeated: the client does that.
+          if (!this.isCluster) throw toStoaError(error);
+          retries ??= new Retries(signal, end, this.#retries);
+          if (!(await retries.mayRepeat(error, { isCluster: true, isClaimed: true }))) throw toStoaError(error);
+        }
+      }
+    };
     return {
-      rows: (sql, params) => this.#read(pool, signal, endsAt ?? this.#newDeadline(), sql, params),
+      rows: read,
       costly: () => ({
         rows: (sql, params) => {
-          const end = endsAt ?? this.#newDeadline();
-          return this.#costly.run(signal, () => this.#read(pool, signal, end, sql, params), end);
+          const end = endsAt ?? this.#deadlineOf();
+          return this.#costly.run(signal, () => read(sql, params, end), end);
         },
       }),
     };
-  }
-
-  async #read<Row>(
-    pool: Pool,
-    signal: AbortSignal,
-    endsAt: number,
-    sql: string,
-    params: readonly Param[] | undefined,
-  ): Promise<Row[]> {
-    let retries: Retries | undefined;
-    for (;;) {
-      try {
-        const session = await pool.lend(signal, endsAt);
-        try {
-          return await session.execute<Row[]>(sql, params);
-        } finally {
-          pool.release(session);
-        }
-      } catch (error) {
-        // On one server a read is not repeated: the client does that.
-        if (!this.isCluster) throw toStoaError(error);
-        retries ??= new Retries(signal, endsAt, this.#retries);
-        if (!(await retries.mayRepeat(error, { isCluster: true, isClaimed: true }))) throw toStoaError(error);
-      }
-    }
-  }
-
-  async #attempt<T>(pool: Pool, signal: AbortSignal, endsAt: number, work: (tx: Tx) => Promise<T>): Promise<T> {
-    const session = await pool.lend(signal, endsAt);
-    let isUsable = true;
-    try {
-      return await runTransaction(session, work, this.#preparedFirst, () => {
-        isUsable = false;
-      });
-    } finally {
-      pool.release(session, isUsable);
-    }
   }
 }

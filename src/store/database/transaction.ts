@@ -1,47 +1,54 @@
 import type { ResultSetHeader } from "mysql2";
 import { CommitInDoubt, isCommitInDoubt } from "./database-errors.ts";
 import { checkDeadline } from "./pool/deadline.ts";
+import type { Pool } from "./pool/pool.ts";
 import type { Session } from "./pool/session.ts";
 import type { Param, Tx } from "./queryable.ts";
 
 /**
- * Runs `work` in one transaction on a lent session without autocommit, and commits it. When `work` throws, the transaction is
+ * Runs `work` in one transaction on a connection without autocommit, and commits it. When `work` throws, the transaction is
  * rolled back.
+ * @param pool lends the connection
+ * @param endsAt when the time of the call is over, by `performance.now()`
  * @param preparedFirst the statements of this database that are prepared before a transaction
- * @param onUnusable called when ROLLBACK failed: the connection may still be in a transaction
  * @throws what `work` throws; the signal's reason; errors of the driver; StoaError `unavailable` when the time is over;
  * CommitInDoubt
  */
 export async function runTransaction<T>(
-  session: Session,
+  pool: Pool,
+  signal: AbortSignal,
+  endsAt: number,
   work: (tx: Tx) => Promise<T>,
   preparedFirst: PreparedFirst,
-  onUnusable: () => void,
 ): Promise<T> {
-  const { signal, endsAt } = session;
-  checkDeadline(signal, endsAt);
-  for (;;) {
-    await preparedFirst.prepareOn(session);
-    try {
-      const transaction = new OpenTransaction(session, signal, endsAt);
-      const result = await work(transaction);
-      checkDeadline(signal, endsAt);
-      await commit(session, transaction.atCommit);
-      return result;
-    } catch (error) {
-      // The pool itself rolls back on a connection that it has taken away.
-      if (session.isLost) throw error;
-      session.signal = undefined;
-      let isRolledBack = true;
-      await session.command("ROLLBACK").catch(() => {
-        isRolledBack = false;
-        onUnusable();
-      });
-      if (!(error instanceof NotPrepared) || !isRolledBack) throw error;
-      preparedFirst.add(error.sql);
-      session.signal = signal;
-      checkDeadline(signal, endsAt);
+  const session = await pool.lend(signal, endsAt);
+  // The connection may still be in a transaction when ROLLBACK has failed.
+  let isUsable = true;
+  try {
+    checkDeadline(signal, endsAt);
+    for (;;) {
+      await preparedFirst.prepareOn(session);
+      try {
+        const transaction = new OpenTransaction(session, signal, endsAt);
+        const result = await work(transaction);
+        checkDeadline(signal, endsAt);
+        await commit(session, transaction.atCommit);
+        return result;
+      } catch (error) {
+        // The pool itself rolls back on a connection that it has taken away.
+        if (session.isLost) throw error;
+        session.signal = undefined;
+        await session.command("ROLLBACK").catch(() => {
+          isUsable = false;
+        });
+        if (!(error instanceof NotPrepared) || !isUsable) throw error;
+        preparedFirst.add(error.sql);
+        session.signal = signal;
+        checkDeadline(signal, endsAt);
+      }
     }
+  } finally {
+    pool.release(session, isUsable);
   }
 }
 

@@ -54,30 +54,43 @@ export const feedOrders = {
   },
 } satisfies Record<string, Order>;
 
+// A fixed set, so that they can stay prepared.
+const statements = {
+  hot: statementsOf(feedOrders.hot),
+  new: statementsOf(feedOrders.new),
+  top: statementsOf(feedOrders.top),
+};
+
+/** The statements of the whole board and of one community, for the first posts and for those after a position. */
+function statementsOf(order: Order) {
+  return { board: statementsIn("posts", order), community: statementsIn("posts_community", order) };
+}
+
+function statementsIn(prefix: "posts" | "posts_community", order: Order) {
+  const { columns, behind, index } = order;
+  const statement = (...conditions: string[]) => {
+    if (prefix === "posts_community") conditions.unshift("community_id = ?");
+    return `${selectPosts} FROM (
+      SELECT ${columns.join(", ")} FROM posts FORCE INDEX (${prefix}_${index})
+      ${conditions.length > 0 ? `WHERE ${conditions.join(" AND ")}` : ""}
+      ORDER BY ${descending("", order)} LIMIT ? OFFSET ?
+    ) page ${joinPosts} ORDER BY ${descending("page.", order)}`;
+  };
+  return { first: statement(), later: statement(behind) };
+}
+
 /** A page of a feed. */
 export function listFeedPage(
   db: Queryable,
   sort: keyof typeof feedOrders,
   { communityId, start, limit }: FeedPage,
 ): Promise<PostRow[]> {
-  const order = feedOrders[sort];
-  const conditions: string[] = [];
-  const params: Param[] = [];
-  if (communityId !== undefined) {
-    conditions.push("community_id = ?");
-    params.push(communityId);
-  }
-  if ("after" in start) {
-    conditions.push(order.behind);
-    params.push(...order.values(start.after));
-  }
+  const params: Param[] = communityId === undefined ? [] : [communityId];
+  if ("after" in start) params.push(...feedOrders[sort].values(start.after));
   params.push(String(limit), String("offset" in start ? start.offset : 0));
-  const sql = `${selectPosts} FROM (
-      SELECT ${order.columns.join(", ")} FROM posts FORCE INDEX (${indexName(order.index, communityId)})
-      ${conditions.length > 0 ? `WHERE ${conditions.join(" AND ")}` : ""}
-      ORDER BY ${descending("", order)} LIMIT ? OFFSET ?
-    ) page ${joinPosts} ORDER BY ${descending("page.", order)}`;
-  return db.rows<PostRow>(sql, params);
+  const { board, community } = statements[sort];
+  const { first, later } = communityId === undefined ? board : community;
+  return db.rows<PostRow>("after" in start ? later : first, params);
 }
 
 /** The highest id of a post. Ids are 1 or more and unique, so there are at most this many posts. It reads one row, or none. */

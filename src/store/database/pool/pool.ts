@@ -132,21 +132,20 @@ export class Pool {
   #take(signal: AbortSignal, endsAt: number): Promise<Session> {
     let socket: Socket | undefined;
     this.#opened = undefined;
-    const taking = new Promise<Session>((resolve, reject) => {
-      this.#driver.getConnection((error, connection) => {
-        const link = this.#links.get(connection);
-        if (error) reject(this.#closing === undefined ? error : stopping());
-        else if (socket !== undefined) resolve(this.#setUp(connection, socket, signal, endsAt));
-        else if (link !== undefined && !link.isClosed) resolve(this.#begin(link, signal, endsAt));
-        else {
-          // It has just been closed.
-          connection.destroy();
-          resolve(this.#take(signal, endsAt));
-        }
-      });
+    const { promise, resolve, reject } = Promise.withResolvers<Session>();
+    this.#driver.getConnection((error, connection) => {
+      const link = this.#links.get(connection);
+      if (error) reject(this.#closing === undefined ? error : stopping());
+      else if (socket !== undefined) resolve(this.#setUp(connection, socket, signal, endsAt));
+      else if (link !== undefined && !link.isClosed) resolve(this.#begin(link, signal, endsAt));
+      else {
+        // It has just been closed.
+        connection.destroy();
+        resolve(this.#take(signal, endsAt));
+      }
     });
     socket = this.#opened;
-    return socket === undefined ? taking : this.#orLeave(taking, signal, endsAt);
+    return socket === undefined ? promise : this.#orLeave(promise, signal, endsAt);
   }
 
   #begin(link: Link, signal: AbortSignal, endsAt: number): Session {

@@ -13,6 +13,9 @@ export interface SessionSettings {
   statementTimeoutMs: number;
 }
 
+/** Called by the driver when a statement has ended. */
+type Done = (error: QueryError | null, result?: unknown) => void;
+
 const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
 /**
@@ -49,22 +52,12 @@ export class Session {
 
   /** Runs a prepared statement. */
   execute<Result>(sql: string, params: readonly Param[] = []): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      this.#begin(reject);
-      this.link.connection.execute<RowDataPacket[]>(sql, params as Param[], (error, result) => {
-        if (this.#end(error, sql)) resolve(result as Result);
-      });
-    });
+    return this.#run((done) => this.link.connection.execute<RowDataPacket[]>(sql, params as Param[], done), sql);
   }
 
   /** Prepares a statement. */
   prepare(sql: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#begin(reject);
-      this.link.connection.prepare(sql, (error) => {
-        if (this.#end(error, sql)) resolve();
-      });
-    });
+    return this.#run((done) => this.link.connection.prepare(sql, (error) => done(error)), sql);
   }
 
   /**
@@ -73,12 +66,8 @@ export class Session {
    * over, the connection cannot be used any more
    */
   command<Result>(sql: string, timeout?: number): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      this.#begin(reject);
-      this.link.connection.query<RowDataPacket[]>({ sql, ...(timeout && { timeout }) }, (error, result) => {
-        if (this.#end(error)) resolve(result as unknown as Result);
-      });
-    });
+    const query = { sql, ...(timeout && { timeout }) };
+    return this.#run((done) => this.link.connection.query<RowDataPacket[]>(query, done));
   }
 
   /**
@@ -121,26 +110,31 @@ export class Session {
     return promise;
   }
 
-  /** @throws why the call has lost the connection */
-  #begin(reject: (reason: unknown) => void): void {
-    if (this.#lost !== undefined) throw this.#lost.reason;
+  /**
+   * Runs a statement.
+   * @param send hands it to the driver
+   * @param prepared its text if the server has prepared it then
+   * @throws why the call has lost the connection; the error of the driver
+   */
+  #run<Result>(send: (done: Done) => unknown, prepared?: string): Promise<Result> {
+    if (this.#lost !== undefined) return Promise.reject(this.#lost.reason);
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
     this.#fail = reject;
-  }
-
-  /** @returns whether the statement has succeeded */
-  #end(error: QueryError | null, prepared?: string): boolean {
-    const fail = this.#fail;
-    this.#fail = undefined;
-    this.#onEnded?.();
-    const { link } = this;
-    if (error === null) {
-      if (prepared !== undefined && link.node.engine === "galera") link.keep(prepared);
-      return true;
-    }
-    if (isMisplaced(error)) link.isMisplaced = true;
-    if (error.fatal) link.destroy(error);
-    fail?.(error);
-    return false;
+    send((error, result) => {
+      const fail = this.#fail;
+      this.#fail = undefined;
+      this.#onEnded?.();
+      const { link } = this;
+      if (error === null) {
+        if (prepared !== undefined && link.node.engine === "galera") link.keep(prepared);
+        resolve(result as Result);
+        return;
+      }
+      if (isMisplaced(error)) link.isMisplaced = true;
+      if (error.fatal) link.destroy(error);
+      fail?.(error);
+    });
+    return promise;
   }
 }
 
