@@ -33,8 +33,8 @@ export const layers: Record<string, string> = {
   transcoding: "errors gen contract protobuf",
   // The stored data and its rules.
   store: "errors timing tracing receipt process mysql",
-  "private-database": "process timing store mysql",
-  board: "errors timing rate-limits markdown tlog store",
+  "private-database": "errors process timing store mysql",
+  board: "errors timing rate-limits markdown tlog store lru-cache",
   ledger: "errors timing tracing receipt tlog process store",
   log: "errors timing tracing receipt tlog process store board lru-cache",
   // Calls: their callers, their processing and their effects.

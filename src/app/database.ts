@@ -1,5 +1,4 @@
 import { type DatabaseConfig, describeDatabase } from "../config/config.ts";
-import { StoaError } from "../errors.ts";
 import { FreeSpace } from "../private-database/free-space.ts";
 import { type PrivateDatabase, startPrivateDatabase } from "../private-database/private-database.ts";
 import { Database } from "../store/database/database.ts";
@@ -44,10 +43,10 @@ export async function openDatabase(startup: Startup): Promise<ServiceDatabase> {
     address,
     connections: config.databaseConnections,
     timeoutMs: config.databaseTimeoutMs,
-    refusal: refusalOf(space),
+    refusal: space?.refusal,
   });
   shutdown.push(() => db.close(), "connections to the database");
-  sealChecks.add(async () => refusalOf(space)()?.message);
+  sealChecks.add(async () => space?.refusal()?.message);
   if (config.database !== undefined) await reach(db, "STOA_DATABASE_URL", config.database, startup);
   const migrating = config.migrationDatabase ?? own?.migrating;
   const triggerWarning = await migrateSchema(migrating ?? address, space, startup);
@@ -101,8 +100,7 @@ async function migrateSchema(
 ): Promise<string | undefined> {
   const { config, log, shutdown } = startup;
   const { signal } = shutdown;
-  const refusal = refusalOf(space);
-  const db = new Database({ address, connections: 2, timeoutMs: Number.POSITIVE_INFINITY, refusal });
+  const db = new Database({ address, connections: 2, timeoutMs: Number.POSITIVE_INFINITY, refusal: space?.refusal });
   // A COMMIT that gets no answer has no timeout here, so a stop closes its connection.
   shutdown.push(() => db.close(), "the migration");
   try {
@@ -125,11 +123,4 @@ async function migrateSchema(
   } finally {
     await db.close();
   }
-}
-
-/** Why writes are refused while the disk is almost full. */
-function refusalOf(space: FreeSpace | undefined): () => StoaError | undefined {
-  const message =
-    "The disk of the service is almost full. Writes are refused until there is space again. Reads still work.";
-  return () => (space?.isLow ? new StoaError("unavailable", message, { retryAfterSeconds: 10 }) : undefined);
 }

@@ -112,30 +112,29 @@ export interface Holder {
 }
 
 /**
- * Finds the agents that hold API keys, by the `hashApiKey` of each key; undefined for a key that nobody has.
- * @param keyHashes 1 to `maxKeysAtOnce` different hashes
+ * Finds the agents that hold API keys.
+ * @param hashes the SHA-256 of 1 to `maxKeysAtOnce` different keys, in base64
+ * @returns the holders by these; those of a key that nobody has are missing
  */
-export async function findHolders(
-  db: Queryable,
-  keyHashes: readonly Buffer[],
-  now: number,
-): Promise<(Holder | undefined)[]> {
-  const rows: (KeyHolder | SuspendedKeyHolder)[] = await findKeyHolders(db, keyHashes);
-  const byHash = new Map(rows.map((row) => [row.hash.toString("latin1"), row]));
-  const unknown = keyHashes.filter((keyHash) => !byHash.has(keyHash.toString("latin1")));
+export async function findHolders(db: Queryable, hashes: readonly string[], now: number): Promise<Map<string, Holder>> {
+  const keyHashes = hashes.map((each) => Buffer.from(each, "base64"));
+  const holders = new Map<string, Holder>();
+  for (const row of await findKeyHolders(db, keyHashes)) holders.set(row.hash.toString("base64"), toHolder(row, now));
+  if (holders.size === hashes.length) return holders;
   // The keys of suspended agents are kept elsewhere, so that good keys need no second look.
-  if (unknown.length > 0) {
-    for (const row of await findSuspendedHolders(db, unknown)) byHash.set(row.hash.toString("latin1"), row);
+  const unknown = keyHashes.filter((each) => !holders.has(each.toString("base64")));
+  for (const row of await findSuspendedHolders(db, unknown)) {
+    holders.set(row.hash.toString("base64"), toHolder(row, now));
   }
-  return keyHashes.map((keyHash) => {
-    const row = byHash.get(keyHash.toString("latin1"));
-    if (row === undefined) return undefined;
-    const { id, name, resident, created_at: createdAt, key_reply: replyId, expires_at } = row;
-    const standing = expires_at === null ? "current" : now < expires_at ? "grace" : "past";
-    const holder: Holder = { agent: { id, name, resident, createdAt }, standing, replyId };
-    if (!("reason" in row) || row.reason === null) return holder;
-    return { ...holder, suspension: { reason: row.reason, endsAt: row.ends_at } };
-  });
+  return holders;
+}
+
+function toHolder(row: KeyHolder | SuspendedKeyHolder, now: number): Holder {
+  const { id, name, resident, created_at: createdAt, key_reply: replyId, expires_at } = row;
+  const standing = expires_at === null ? "current" : now < expires_at ? "grace" : "past";
+  const holder: Holder = { agent: { id, name, resident, createdAt }, standing, replyId };
+  if (!("reason" in row) || row.reason === null) return holder;
+  return { ...holder, suspension: { reason: row.reason, endsAt: row.ends_at } };
 }
 
 /** The refusal of a write of an agent that is suspended. */

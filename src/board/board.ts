@@ -1,15 +1,24 @@
+import { LRUCache } from "lru-cache";
 import type { StoaError } from "../errors.ts";
 import type { Database, TransactionOptions } from "../store/database/database.ts";
 import type { Reader, Tx } from "../store/database/queryable.ts";
 import type { NewLogEntry } from "../store/tables/log-entries.ts";
 import { insertAtCommit } from "../store/tables/log-outbox.ts";
 import { withTimeout } from "../timing/wait.ts";
-import { CommunityIds } from "./community-ids.ts";
 
 export type { Queryable, Reader } from "../store/database/queryable.ts";
 
 /** How long a call that reads waits for a unit of work, in milliseconds. */
 const readsWaitMs = 1_000;
+
+/** How many communities are remembered. */
+const maxCommunities = 10_000;
+
+/**
+ * The ids of communities by their names, as this process has seen them. A community keeps both, so they are right until the
+ * database is replaced. Whoever uses an id has the database check it.
+ */
+export type CommunityIds = LRUCache<string, number>;
 
 /** One write in progress: everything in it commits together or not at all. */
 export interface Unit {
@@ -18,15 +27,15 @@ export interface Unit {
   now: number;
   /** Set by a write that changed nothing: it does not count against the limit. */
   unchanged?: boolean;
-  /** As `Board.expiryNow`; by default it is `now`. */
-  expiryNow?: number;
+  /** As `Board.expiryNow`; without it, `now` decides. */
+  expiryNow?: () => number;
   /** The agents whose inboxes get an item. */
   notified?: number[];
   /** Whether what is created is added to the board's log. */
   isLogged?: boolean;
   /** The entries that the write adds to the outbox of the log, last of all. */
   entries?: readonly NewLogEntry[];
-  /** What is known of communities, to save reading it. */
+  /** See `CommunityIds`. */
   communityIds?: CommunityIds;
 }
 
@@ -40,28 +49,19 @@ export class Board {
   /** From when on writes add entries to the log, in milliseconds since 1970 (UTC); undefined while there is no log. */
   logBeginsAt: number | undefined;
   readonly #db: Database;
-  readonly #now: () => number;
-  readonly #expiryNow: () => number;
-  readonly #communityIds = new CommunityIds();
+  /** Gives the time in milliseconds since 1970 (UTC). */
+  readonly now: () => number;
+  /**
+   * Gives the time for deciding what has expired, in milliseconds since 1970 (UTC). It is 0 while the clock is in doubt, so
+   * that nothing expires.
+   */
+  readonly expiryNow: () => number;
+  readonly #communityIds: CommunityIds = new LRUCache({ max: maxCommunities });
 
-  /** `now` gives the time in milliseconds since 1970 (UTC); for `expiryNow` see the method. */
   constructor(db: Database, now: () => number, expiryNow = now) {
     this.#db = db;
-    this.#now = now;
-    this.#expiryNow = expiryNow;
-  }
-
-  /** The time in milliseconds since 1970 (UTC). */
-  now(): number {
-    return this.#now();
-  }
-
-  /**
-   * The time for deciding what has expired, in milliseconds since 1970 (UTC). It is 0 while the clock is in doubt, so that
-   * nothing expires.
-   */
-  expiryNow(): number {
-    return this.#expiryNow();
+    this.now = now;
+    this.expiryNow = expiryNow;
   }
 
   /**
@@ -110,16 +110,16 @@ export class Board {
     const reply = await this.#db.transaction(
       signal,
       async (tx) => {
-        const now = this.#now();
+        const now = this.now();
         const unit: Unit = {
           tx,
           now,
-          expiryNow: this.#expiryNow(),
+          expiryNow: this.expiryNow,
           isLogged: this.logBeginsAt !== undefined && now >= this.logBeginsAt,
           communityIds: this.#communityIds,
         };
         const made = await work(unit);
-        insertAtCommit(tx, unit.entries ?? []);
+        if (unit.entries !== undefined) insertAtCommit(tx, unit.entries);
         // An attempt that finds that the one before has committed notifies for that one.
         notified = unit.notified ?? notified;
         return made;

@@ -61,11 +61,11 @@ async function insertInto(
   const known = communityIds?.get(community);
   const inserted = known && (await insert(known));
   if (inserted) return inserted;
-  communityIds?.forget(community);
+  communityIds?.delete(community);
   const communityId = await getCommunityId(tx, community, "community");
   const first = await insert(communityId);
   if (first === undefined) throw new Error(`The community ${community} has changed its id within a transaction.`);
-  communityIds?.put(community, communityId);
+  communityIds?.set(community, communityId);
   return first;
 }
 

@@ -65,7 +65,7 @@ export function agentClaimId(agentId: number, key: string): Buffer {
  * the stored row is damaged; RowMoved when the row has gone meanwhile
  */
 export async function claimKey(unit: Unit, claim: Claim, attempt: Buffer): Promise<Performed | undefined> {
-  const { tx, now, expiryNow = now } = unit;
+  const { tx, now } = unit;
   const { id, fingerprint } = claim;
   const sealed = claim.secret !== undefined;
   const dueAt = now + (sealed ? encryptedResponseMs : keyLifetimeMs);
@@ -73,6 +73,7 @@ export async function claimKey(unit: Unit, claim: Claim, attempt: Buffer): Promi
   if (await insertReply(tx, row)) return undefined;
   const known = await findReply(tx, id);
   if (known === undefined) throw new RowMoved();
+  const expiryNow = unit.expiryNow?.() ?? now;
   if (isExpired(known, expiryNow)) {
     await renewReply(tx, row);
     return undefined;

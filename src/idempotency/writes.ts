@@ -9,6 +9,7 @@ import { rulesOf } from "../contract/rules.ts";
 import type { StoaError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Sealing } from "../ledger/sealing/append.ts";
+import type { TransactionOptions } from "../store/database/database.ts";
 import { readOutlinesBegin } from "../store/tables/idempotency-replies.ts";
 import {
   type Claim,
@@ -29,14 +30,14 @@ import { fillOutline, type Items, itemOf, toOutline } from "./item-replies.ts";
  */
 export type Work<Open extends Unit, Reply> = (unit: Open, replyId: Buffer | null) => Promise<Reply>;
 
-/**
- * Runs something in one transaction.
- * @param isClaimed see `TransactionOptions`
- */
-type Transaction<Open extends Unit> = <Result>(
-  work: (unit: Open) => Promise<Result>,
-  isClaimed: boolean,
-) => Promise<Result>;
+/** What runs something in one transaction: the board, or the ledger's sealer. */
+interface Transactions<Open extends Unit> {
+  write<Result>(
+    signal: AbortSignal,
+    work: (unit: Open) => Promise<Result>,
+    options: TransactionOptions,
+  ): Promise<Result>;
+}
 
 /** One write while it runs. */
 interface Write<Open extends Unit, Reply> {
@@ -68,20 +69,16 @@ export class Writes {
 
   /** Runs a write of the board; `work` also makes the reply. If it throws, nothing of it has happened. */
   run<Reply extends Message>(context: HandlerContext, request: Message, work: Work<Unit, Reply>): Promise<Reply> {
-    const transaction: Transaction<Unit> = (inner, isClaimed) =>
-      this.#board.write(context.signal, inner, { isClaimed });
-    return this.#run(transaction, { context, request, work, repair: undefined });
+    return this.#run(this.#board, { context, request, work, repair: undefined });
   }
 
   /** Runs a write that seals, like `run`. Followers are notified after the commit. */
   seal<Reply extends Message>(context: HandlerContext, request: Message, work: Work<Sealing, Reply>): Promise<Reply> {
-    const transaction: Transaction<Sealing> = (inner, isClaimed) =>
-      this.#ledger.sealer.transaction(context.signal, inner, { isClaimed });
-    return this.#run(transaction, { context, request, work, repair: undefined });
+    return this.#run(this.#ledger.sealer, { context, request, work, repair: undefined });
   }
 
   async #run<Open extends Unit, Reply extends Message>(
-    transaction: Transaction<Open>,
+    transactions: Transactions<Open>,
     write: Write<Open, Reply>,
   ): Promise<Reply> {
     const { context, request } = write;
@@ -89,12 +86,13 @@ export class Writes {
     // Anybody who sends the key of an anonymous call gets its response. So sending a key is a guess at a secret.
     if (claim !== undefined && isAnonymous(context)) callOf(context.values).origin.limits.enforceCredentials();
     try {
-      if (claim === undefined) return await this.#runWithoutKey(transaction, write);
+      if (claim === undefined) return await this.#runWithoutKey(transactions, write);
       const { refusal } = this.#board;
       if (refusal !== undefined) return await this.#replayOnly(write, claim, refusal);
       const attempts = new Attempts<Reply>();
       // The transaction may run again after a deadlock, so it returns what it found instead of setting anything outside.
-      const { reply, replayed } = await transaction((unit) => this.#performOnce(unit, write, claim, attempts), true);
+      const perform = (unit: Open) => this.#performOnce(unit, write, claim, attempts);
+      const { reply, replayed } = await transactions.write(context.signal, perform, { isClaimed: true });
       if (replayed) markReplayed(context);
       return reply;
     } catch (error) {
@@ -110,13 +108,16 @@ export class Writes {
    * would cost more than it is worth.
    */
   async #runWithoutKey<Open extends Unit, Reply extends Message>(
-    transaction: Transaction<Open>,
+    transactions: Transactions<Open>,
     write: Write<Open, Reply>,
   ): Promise<Reply> {
-    if (!this.#board.isCluster) return transaction((unit) => this.#perform(unit, write, null), false);
+    const { signal } = write.context;
+    if (!this.#board.isCluster) {
+      return transactions.write(signal, (unit) => this.#perform(unit, write, null), { isClaimed: false });
+    }
     const id = randomBytes(32);
     const attempts = new Attempts<Reply>();
-    return transaction(async (unit) => {
+    const performOnce = async (unit: Open) => {
       const attempt = attempts.begin();
       const committed = await claimCall(unit, id, attempt);
       if (committed !== undefined) {
@@ -127,7 +128,8 @@ export class Writes {
       const reply = await this.#perform(unit, write, null);
       if (unit.unchanged) await takeBackCall(unit, id);
       return attempts.made(attempt, reply);
-    }, true);
+    };
+    return transactions.write(signal, performOnce, { isClaimed: true });
   }
 
   /**

@@ -1,6 +1,7 @@
 // The free space on the disk of the private database. InnoDB ends its own process when it cannot write, and needs space to
 // start again. So writes are refused while some space is still left.
 import { statfs } from "node:fs/promises";
+import { StoaError } from "../errors.ts";
 
 export interface Space {
   freeBytes: number;
@@ -75,6 +76,14 @@ export class FreeSpace {
   get isLow(): boolean {
     return this.#isLow;
   }
+
+  /** What a caller is told whose write is refused now; undefined while writes are allowed. */
+  readonly refusal = (): StoaError | undefined => {
+    if (!this.#isLow) return undefined;
+    const message =
+      "The disk of the service is almost full. Writes are refused until there is space again. Reads still work.";
+    return new StoaError("unavailable", message, { retryAfterSeconds: 10 });
+  };
 
   /** What the operator should know; undefined while nothing is wrong. */
   get warning(): string | undefined {

@@ -22,8 +22,8 @@ const neverAborted = new AbortController().signal;
 
 /** A call that writes has its key looked up on a connection for writes, any other request on one for reads. */
 interface LookUps {
-  reads: Batch<Holder | undefined>;
-  writes: Batch<Holder | undefined>;
+  reads: Batch<Holder>;
+  writes: Batch<Holder>;
 }
 
 /** An API key that somebody shows. */
@@ -54,13 +54,7 @@ export class ApiKeys {
   constructor(board: Board) {
     this.#board = board;
     const batch = (open: () => Reader) =>
-      new Batch(
-        (hashes) => {
-          const keyHashes = hashes.map((each) => Buffer.from(each, "base64"));
-          return findHolders(open(), keyHashes, board.now());
-        },
-        { size: maxKeysAtOnce, concurrency },
-      );
+      new Batch((hashes) => findHolders(open(), hashes, board.now()), { size: maxKeysAtOnce, concurrency });
     const lookUps = (): LookUps => ({
       reads: batch(() => board.read(neverAborted)),
       writes: batch(() => board.readForWrite(neverAborted)),

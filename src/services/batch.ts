@@ -13,7 +13,7 @@ export interface Patience {
   endsAt: number;
 }
 
-interface Caller<Value> extends PromiseWithResolvers<Value>, Patience {}
+interface Caller<Value> extends PromiseWithResolvers<Value | undefined>, Patience {}
 
 /**
  * Looks up many keys at once. A key that is asked for while look-ups run waits and shares the next one. So at most
@@ -21,7 +21,7 @@ interface Caller<Value> extends PromiseWithResolvers<Value>, Patience {}
  * whose time is over, fails alone and within 100 ms.
  */
 export class Batch<Value> {
-  readonly #find: (keys: string[]) => Promise<Value[]>;
+  readonly #find: (keys: string[]) => Promise<ReadonlyMap<string, Value>>;
   readonly #size: number;
   readonly #concurrency: number;
   /** The keys of each look-up that runs, with their callers. */
@@ -31,21 +31,25 @@ export class Batch<Value> {
   #callers = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param find gives the value of each key, in the same order; it gets at most `size` different keys */
-  constructor(find: (keys: string[]) => Promise<Value[]>, limits: { size: number; concurrency: number }) {
+  /** @param find gives the values that there are, by their keys; it gets at most `size` different keys */
+  constructor(
+    find: (keys: string[]) => Promise<ReadonlyMap<string, Value>>,
+    limits: { size: number; concurrency: number },
+  ) {
     this.#find = find;
     this.#size = limits.size;
     this.#concurrency = limits.concurrency;
   }
 
   /**
+   * @returns the value of a key; undefined if there is none
    * @throws what the look-up throws; the signal's reason; StoaError `unavailable` if too many wait, or the caller's time is
    * over
    */
-  async find(key: string, { signal, endsAt }: Patience): Promise<Value> {
+  async find(key: string, { signal, endsAt }: Patience): Promise<Value | undefined> {
     signal.throwIfAborted();
     if (this.#callers >= maxWaiting) throw slow();
-    const caller = { ...Promise.withResolvers<Value>(), signal, endsAt };
+    const caller = { ...Promise.withResolvers<Value | undefined>(), signal, endsAt };
     const callers = this.#waiting.get(key);
     if (callers !== undefined) callers.push(caller);
     else this.#waiting.set(key, [caller]);
@@ -63,9 +67,7 @@ export class Batch<Value> {
       this.#running.add(batch);
       try {
         const values = await this.#find([...batch.keys()]);
-        for (const [index, callers] of [...batch.values()].entries()) {
-          for (const caller of callers) caller.resolve(values[index] as Value);
-        }
+        for (const [key, callers] of batch) for (const caller of callers) caller.resolve(values.get(key));
       } catch (error) {
         for (const callers of batch.values()) for (const caller of callers) caller.reject(error);
       }

@@ -119,7 +119,7 @@ export async function openLedger(db: TestDatabase, now: () => number = Date.now,
 /** Seals a session by the ledger itself. */
 export function sealBook(ledger: Ledger, book: string, session: string, signal = new AbortController().signal) {
   const actor = { agent: "operator", seat: "desk" };
-  return ledger.sealer.transaction(signal, (sealing) =>
+  return ledger.sealer.write(signal, (sealing) =>
     sealSession(sealing, { book, session, note: "", source: "feed:test", evidence: {}, actor }),
   );
 }
@@ -134,7 +134,7 @@ export async function fill(db: TestDatabase, count: number, size = 400): Promise
   const actor = { agent: "filler", seat: "desk" };
   for (let done = 0; done < count; ) {
     const end = Math.min(count, done + 200);
-    await ledger.sealer.transaction(new AbortController().signal, async (sealing) => {
+    await ledger.sealer.write(new AbortController().signal, async (sealing) => {
       for (; done < end; done++) {
         books += 1;
         const input = { session: "2026-01-05", note: "", source: "feed:fill", evidence: { filling }, actor };

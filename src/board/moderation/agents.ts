@@ -72,10 +72,10 @@ export async function unsuspendAgent(unit: Unit, name: string): Promise<number> 
 }
 
 /** Ends the suspension of an agent if its time is over. That is not an act of moderation. */
-export async function endExpiredSuspension({ tx, now, expiryNow = now }: Unit, agentId: number): Promise<void> {
+export async function endExpiredSuspension({ tx, now, expiryNow }: Unit, agentId: number): Promise<void> {
   await lockAgentById(tx, agentId);
   const suspension = await findSuspension(tx, agentId);
-  if (suspension === undefined || suspension.endsAt === null || suspension.endsAt > expiryNow) return;
+  if (suspension === undefined || suspension.endsAt === null || suspension.endsAt > (expiryNow?.() ?? now)) return;
   await deleteSuspension(tx, agentId);
 }
 

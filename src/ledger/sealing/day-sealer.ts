@@ -59,7 +59,7 @@ export class DaySealer {
     const prior = await verifier.alarm.refresh(reader);
     const before = await verifier.afterOnOneServer(chainStart, signal);
     const acts = await db.onOneServer(signal, hashUnsealed);
-    const { made, verified } = await sealer.transaction(signal, async (sealing) => {
+    const { made, verified } = await sealer.write(signal, async (sealing) => {
       const outcome = await sealDay(sealing, date, before, acts);
       if (outcome.receipt === undefined) throw exists();
       return { made: reply(outcome.receipt), verified: outcome.verified };
@@ -85,7 +85,7 @@ export class DaySealer {
   async sealMissed(signal: AbortSignal, through: string): Promise<SealedDays> {
     const { now, log, sealer } = this.#options;
     checkOver(through, now());
-    await sealer.transaction(signal, approveHeadTime, { isApproved: true });
+    await sealer.write(signal, approveHeadTime, { isApproved: true });
     const sealed = await this.#sealBefore(signal, dateOf(startOf(through) + dayMs), true);
     log.info({ through, days: sealed.dates.length }, "an operator had the missed days sealed");
     return sealed;
@@ -102,7 +102,7 @@ export class DaySealer {
       if (verified.finding === undefined) verified = await verifier.afterOnOneServer(verified.link, signal);
       const before = verified;
       const acts = await db.onOneServer(signal, hashUnsealed);
-      const outcome = await sealer.transaction(signal, (sealing) => sealDay(sealing, date, before, acts), {
+      const outcome = await sealer.write(signal, (sealing) => sealDay(sealing, date, before, acts), {
         isApproved,
       });
       verified = outcome.verified;

@@ -39,7 +39,7 @@ export class Sealer {
    * @throws SealingBlocked if `work` appends a receipt while nothing may be sealed; work that appends none still
    * succeeds
    */
-  async transaction<Result>(
+  async write<Result>(
     signal: AbortSignal,
     work: (sealing: Sealing) => Promise<Result>,
     { isApproved = false, isClaimed = false }: TransactionOptions & { isApproved?: boolean } = {},

@@ -39,7 +39,7 @@ beforeAll(async () => {
   await ledger.days.seal(never, "2026-01-06", () => undefined); // 4
   const actor = { agent: "desk", seat: "one" };
   const session = { book: "last", session: "2026-01-06", note: "a note", source: "feed:test", evidence: {}, actor };
-  await ledger.sealer.transaction(never, (sealing) => sealSession(sealing, session)); // 5
+  await ledger.sealer.write(never, (sealing) => sealSession(sealing, session)); // 5
   await unlockReceipts(service.db);
   return () => db.close();
 });

@@ -163,7 +163,7 @@ it("it gets some time if it is only a late node of a cluster", async () => {
   database.priority.transaction = (...args) => database.transaction(...args) as never;
   const actor = { agent: "operator", seat: "desk" };
   const session = { book: "late", session: "2026-01-05", note: "", source: "feed:test", evidence: {}, actor };
-  const receipt = await own.sealer.transaction(never, (sealing) => sealSession(sealing, session));
+  const receipt = await own.sealer.write(never, (sealing) => sealSession(sealing, session));
   expect(receipt.seq).toBe(seq + 1);
   expect(calls).toBeGreaterThan(2);
   expect(guard.warning).toBeUndefined();
