@@ -34,7 +34,7 @@ export interface FeedResult {
 }
 
 /** The band of age that ends at the start of the window. */
-const windowBands: Record<FeedWindow, number | undefined> = { day: 0, week: 1, month: 2, year: 3, all: undefined };
+const windowBands = { day: 0, week: 1, month: 2, year: 3 } as const;
 /**
  * A page with a larger offset is deep. Its cost grows with the offset, which the client chooses. So the board first checks
  * that there are that many posts, and reads only a few such pages at a time. Cursors cost the same at any depth.
@@ -67,7 +67,7 @@ export async function listFeed(db: Reader, query: FeedQuery): Promise<FeedResult
   const communityId =
     query.community === undefined ? undefined : await getCommunityId(db, query.community, query.communityField);
   const window = sort === "top" ? query.window : "all";
-  const top = topWindow(window, query.now, position?.feed.since);
+  const top = window === "all" ? undefined : topWindow(window, query.now, position?.feed.since);
   const feed: FeedIdentity = { sort, communityId, window, since: top?.since };
   if (position && !sameFeed(position.feed, feed)) throw badInput("cursor", "This cursor belongs to another feed.");
 
@@ -109,9 +109,8 @@ async function readDeepPage(
 }
 
 /** The window of a page. `kept` is the start of the window that the cursor holds. */
-function topWindow(window: FeedWindow, now: number, kept: number | undefined): TopWindow | undefined {
+function topWindow(window: keyof typeof windowBands, now: number, kept: number | undefined): TopWindow {
   const band = windowBands[window];
-  if (band === undefined) return undefined;
   const length = bandEndsMs[band] as number;
   const since = now - length;
   if (kept === undefined) return { band, since };
@@ -140,8 +139,7 @@ function decodeFeedCursor(text: string): { feed: FeedIdentity; after: FeedPositi
     (sort === "hot" || sort === "new" || sort === "top") &&
     (communityId === null || Number.isSafeInteger(communityId)) &&
     typeof window === "string" &&
-    Object.hasOwn(windowBands, window) &&
-    (window === "all" ? since === null : Number.isSafeInteger(since)) &&
+    (window === "all" ? since === null : Object.hasOwn(windowBands, window) && Number.isSafeInteger(since)) &&
     typeof hot === "number" &&
     [score, createdAt, id].every(Number.isSafeInteger) &&
     rest.length === 0

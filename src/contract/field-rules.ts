@@ -57,11 +57,14 @@ function textFaults(desc: DescMessage, message: Message): Fault[] {
     fields = desc.fields.filter((field) => getOption(field, text) !== Text.UNSPECIFIED);
     textFields.set(desc, fields);
   }
-  return fields.flatMap((field) => {
-    const value = (message as unknown as Record<string, string | undefined>)[field.localName];
-    const fault = value === undefined ? undefined : faultOfText(field, field.name, value);
-    return fault === undefined ? [] : [{ number: field.number, field: field.name, message: fault }];
-  });
+  const faults: Fault[] = [];
+  for (const field of fields) {
+    const { name, number, localName } = field;
+    const value = (message as unknown as Record<string, string | undefined>)[localName];
+    const fault = value === undefined ? undefined : faultOfText(field, name, value);
+    if (fault !== undefined) faults.push({ number, field: name, message: fault });
+  }
+  return faults;
 }
 
 const notControl = "[\\P{Cc}\\t\\n\\r]";
@@ -86,6 +89,6 @@ export function faultOfText(field: DescField, name: string, value: string): stri
   const kind = getOption(field, text);
   if (kind === Text.UNSPECIFIED) return undefined;
   if (!plain.test(value)) return `${name} must have no control characters other than tabs and ends of lines.`;
-  if (kind === Text.PLAIN || isVisible(value)) return undefined;
+  if (kind === Text.PLAIN || visible.test(value)) return undefined;
   return `${name} must have more than spaces and invisible characters.`;
 }

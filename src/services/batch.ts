@@ -80,6 +80,7 @@ export class Batch<Value> {
   #watch(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
+      if (this.#callers === 0) return;
       const now = performance.now();
       for (const keys of [...this.#running, this.#waiting]) this.#dismiss(keys, now);
       if (this.#callers > 0) this.#watch();

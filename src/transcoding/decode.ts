@@ -30,7 +30,7 @@ export function decodeMessage<Desc extends DescMessage>(
   depth = 1,
 ): MessageShape<Desc> {
   const init: Record<string, unknown> = {};
-  const { fields, refusesUnknown } = shapeOf(desc);
+  const { fields, refusesUnknown } = shapes.get(desc) ?? addShape(desc);
   for (const field of fields) {
     const node = input.get(field.name);
     if (node === undefined || node === null) continue;
@@ -56,15 +56,10 @@ interface Shape {
 /** Descriptors live as long as the process. */
 const shapes = new Map<DescMessage, Shape>();
 
-function shapeOf(desc: DescMessage): Shape {
-  let shape = shapes.get(desc);
-  if (shape === undefined) {
-    shape = {
-      fields: desc.fields.toSorted((a, b) => a.number - b.number),
-      refusesUnknown: getOption(desc, refuse_unknown_properties),
-    };
-    shapes.set(desc, shape);
-  }
+function addShape(desc: DescMessage): Shape {
+  const fields = desc.fields.toSorted((a, b) => a.number - b.number);
+  const shape = { fields, refusesUnknown: getOption(desc, refuse_unknown_properties) };
+  shapes.set(desc, shape);
   return shape;
 }
 

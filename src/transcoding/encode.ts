@@ -2,8 +2,7 @@ import { type DescEnum, type DescField, type DescMessage, type Message, ScalarTy
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import { enumValueName } from "../contract/field-words.ts";
 import { isOmittedWhenUnset } from "../contract/rules.ts";
-import { toUtcText } from "./utc-time.ts";
-import { hasProtoJsonForm, isHeldBare, isStruct, isTimestamp, wrappedScalar } from "./well-known.ts";
+import { firstMs, hasProtoJsonForm, isHeldBare, isStruct, isTimestamp, lastMs, wrappedScalar } from "./well-known.ts";
 
 /** A value for JSON.stringify. */
 export type JsonOutput = null | boolean | number | string | JsonOutput[] | { [name: string]: JsonOutput };
@@ -137,4 +136,29 @@ function compileScalar(scalar: ScalarType): Field["encode"] {
     default:
       return undefined;
   }
+}
+
+const MS_PER_DAY = 86_400_000;
+const twoDigits = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, "0"));
+
+/** The last written day, counted from 1970-01-01. Most times of a reply are on a few days. */
+let lastDay = 0;
+let lastDate = "1970-01-01";
+
+/**
+ * Same as `new Date(ms).toISOString()` for the years 1 to 9999, but several times as fast: 2026-01-31T23:59:59.000Z.
+ * @param ms milliseconds since 1970-01-01T00:00:00Z, a whole number
+ * @throws RangeError for other years
+ */
+export function toUtcText(ms: number): string {
+  if (!(ms >= firstMs && ms <= lastMs)) throw new RangeError(`${ms} ms are beyond the years of RFC 3339`);
+  const day = Math.floor(ms / MS_PER_DAY);
+  if (day !== lastDay) {
+    lastDay = day;
+    lastDate = new Date(day * MS_PER_DAY).toISOString().slice(0, 10);
+  }
+  const seconds = Math.floor(ms / 1000) - day * 86_400;
+  const minutes = Math.floor(seconds / 60);
+  const time = `${twoDigits[Math.floor(minutes / 60)]}:${twoDigits[minutes % 60]}:${twoDigits[seconds % 60]}`;
+  return `${lastDate}T${time}.${String(ms - Math.floor(ms / 1000) * 1000).padStart(3, "0")}Z`;
 }

@@ -73,7 +73,7 @@ class Parser {
 
   parse(): JsonValue {
     const value = this.#value(0);
-    this.#skipSpace();
+    this.#match(space);
     if (this.#at < this.#text.length) this.#fail();
     return value;
   }
@@ -82,12 +82,14 @@ class Parser {
   #value(depth: number): JsonValue {
     this.#values++;
     if (this.#values > maxValues) throw new JsonSyntaxError(`it holds more than ${maxValues} values`);
-    this.#skipSpace();
-    switch (this.#text[this.#at]) {
+    this.#match(space);
+    const first = this.#text[this.#at];
+    switch (first) {
       case "{":
-        return this.#object(depth + 1);
       case "[":
-        return this.#array(depth + 1);
+        if (depth === maxDepth) throw new JsonSyntaxError(`it is nested deeper than ${maxDepth} levels`);
+        this.#at++;
+        return first === "{" ? this.#object(depth + 1) : this.#array(depth + 1);
       case '"':
         return this.#string();
       case "t":
@@ -105,7 +107,6 @@ class Parser {
   }
 
   #object(depth: number): JsonObject {
-    this.#open(depth);
     const object: JsonObject = new Map();
     if (this.#take("}")) return object;
     do object.set(this.#key(object), this.#value(depth));
@@ -115,7 +116,6 @@ class Parser {
   }
 
   #array(depth: number): JsonValue[] {
-    this.#open(depth);
     const array: JsonValue[] = [];
     if (this.#take("]")) return array;
     do array.push(this.#value(depth));
@@ -124,13 +124,8 @@ class Parser {
     return array;
   }
 
-  #open(depth: number): void {
-    if (depth > maxDepth) throw new JsonSyntaxError(`it is nested deeper than ${maxDepth} levels`);
-    this.#at++;
-  }
-
   #key(object: JsonObject): string {
-    this.#skipSpace();
+    this.#match(space);
     if (this.#text[this.#at] !== '"') this.#fail();
     const key = this.#string();
     if (object.has(key)) throw new JsonSyntaxError(`the key ${JSON.stringify(key)} comes twice`);
@@ -168,14 +163,10 @@ class Parser {
   }
 
   #take(character: string): boolean {
-    this.#skipSpace();
+    this.#match(space);
     if (this.#text[this.#at] !== character) return false;
     this.#at++;
     return true;
-  }
-
-  #skipSpace(): void {
-    this.#match(space);
   }
 
   #match(pattern: RegExp): string {

@@ -4,7 +4,7 @@ import { hasIntegerRules, ruleSentence } from "../contract/field-words.ts";
 import { badInput } from "../errors.ts";
 import { type Node, UrlText } from "./input.ts";
 import { JsonNumber } from "./json.ts";
-import { firstMs, lastMs } from "./utc-time.ts";
+import { firstMs, lastMs } from "./well-known.ts";
 
 /** RFC 3339 with up to nine fractional digits of a second. */
 const rfc3339 =

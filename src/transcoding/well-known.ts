@@ -33,3 +33,6 @@ export function isTextual(desc: DescMessage): boolean {
     /^google\.protobuf\.(Duration|FieldMask)$/.test(desc.typeName)
   );
 }
+
+/** The years 1 to 9999 in milliseconds since 1970 (UTC): the range of RFC 3339 and google.protobuf.Timestamp. */
+export const [firstMs, lastMs] = [-62_135_596_800_000, 253_402_300_799_999];

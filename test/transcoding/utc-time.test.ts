@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { toUtcText } from "../../src/transcoding/utc-time.ts";
+import { toUtcText } from "../../src/transcoding/encode.ts";
 
 it("toUtcText writes the same text as Date, from the year 1 to the year 9999", () => {
   const first = Date.parse("0001-01-01T00:00:00.000Z");

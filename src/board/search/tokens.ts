@@ -97,7 +97,7 @@ export function tokensOf(text: string): string {
     if (tokens.length === maxTokens || (isNew && different.size + characters.size >= maxDifferent)) break;
     tokens.push(token);
     different.add(token);
-    if (isNew) for (const character of charactersOf(token)) characters.add(character);
+    if (isNew && token.startsWith("z")) for (const character of charactersOf(token)) characters.add(character);
   }
   return ` ${[...tokens, ...characters].join(" ")} `;
 }
@@ -109,9 +109,8 @@ function* allTokens(normalized: string): Generator<string> {
   }
 }
 
-/** The tokens of the one or two characters of a token of a script without spaces; none of a word. */
+/** The tokens of the one or two characters of a token of a script without spaces. */
 function charactersOf(token: string): string[] {
-  if (!token.startsWith("z")) return [];
   return (token.slice(1).match(/.{4}/g) ?? []).map((code) => `z${code}`);
 }
 

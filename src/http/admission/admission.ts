@@ -22,7 +22,15 @@ export interface AdmissionOptions {
 }
 
 /**
- * Every request passes `begin`, then one of `admit`, `visit` and `identify`, then `end`. Admission finds out who makes the
+ * Admits a call before its message is read, and finds out who makes it where that is required. Returns at once where no key
+ * has to be looked up.
+ * @returns the caller; undefined of a public operation
+ * @throws StoaError `rate_limited`, `unauthorized`, `forbidden`, `unavailable`
+ */
+export type Admit = (context: RequestContext) => Promise<Admitted["caller"]> | undefined;
+
+/**
+ * Every request passes `begin`, then one of `admitterOf`, `visit` and `identify`, then `end`. Admission finds out who makes the
  * request, and applies the rate limits of this process. A request with a good API key spends from
  * the limit of the agent's calls alone. Every other request spends from the limits of its address: reads, refused requests
  * and wrong keys.
@@ -82,22 +90,19 @@ export class Admission {
     return undefined;
   }
 
-  /**
-   * Admits a call, and finds out who makes it where the contract requires that. Returns at once where no key has to be
-   * looked up.
-   * @returns the caller; undefined of a public operation
-   * @throws StoaError `rate_limited`, `unauthorized`, `forbidden`, `unavailable`
-   */
-  admit(context: RequestContext, rpc: DescMethod): Promise<Admitted["caller"]> | undefined {
-    if (this.#options.overload.refusal !== undefined) throw this.#options.overload.refusal;
+  /** How the calls of an RPC are admitted, by the rules of the contract. */
+  admitterOf(rpc: DescMethod): Admit {
     const { access, limit, isPublicWrite, isRegistration } = rulesOf(rpc);
-    if (limit !== undefined) context.limits.spendFrom(limit);
-    if (access === Access.OPERATOR) return this.#authentication.admitOperator(context, rpc);
-    if (isPublicWrite) checkSite(context);
-    const key = this.#keyOf(context);
-    if (access !== Access.PUBLIC) return this.#authentication.admitAgent(context, rpc, key);
-    const visit = this.#visit(context, key, rpc);
-    return isRegistration ? this.#authentication.admitRegistration(context, visit) : visit;
+    return (context) => {
+      if (this.#options.overload.refusal !== undefined) throw this.#options.overload.refusal;
+      if (limit !== undefined) context.limits.spendFrom(limit);
+      if (access === Access.OPERATOR) return this.#authentication.admitOperator(context, rpc);
+      if (isPublicWrite) checkSite(context);
+      const key = this.#keyOf(context);
+      if (access !== Access.PUBLIC) return this.#authentication.admitAgent(context, rpc, key);
+      const visit = this.#visit(context, key, rpc);
+      return isRegistration ? this.#authentication.admitRegistration(context, visit) : visit;
+    };
   }
 
   /**

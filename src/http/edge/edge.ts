@@ -46,11 +46,12 @@ export class Edge {
     const before = requestLog.isWritten ? sentBytes(context) : undefined;
     const answered = this.#answer(context, arrived.route);
     // This listener comes first, because the port begins the next request of the connection when it hears of the end.
-    context.response.prependOnceListener("close", () => {
+    context.response.prependOnceListener("close", async () => {
       const isSent = context.close();
       const bytes = requestLog.isWritten ? bytesOf(context, before) : undefined;
       // A call whose client has disconnected may go on for a moment. Its outcome is known when it has ended.
-      void answered.then(() => this.#end(context, isSent, bytes));
+      await answered;
+      this.#end(context, isSent, bytes);
     });
   }
 

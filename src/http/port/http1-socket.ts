@@ -42,7 +42,8 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
   readonly #socket: Socket;
   readonly #turns: TurnScheduler;
   readonly #unparsed: Buffer[] = [];
-  #unparsedBytes = 0;
+  /** How many bytes have arrived that have not been parsed. */
+  unparsedBytes = 0;
   /** The number of unparsed bytes that the reader was last told. */
   #toldBytes = 0;
   #hasEnded = false;
@@ -60,7 +61,7 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
       // What comes after the last reply is ignored. It is read, because closing a socket with unread bytes resets it.
       if (this.writableEnded) return;
       this.#unparsed.push(chunk);
-      this.#unparsedBytes += chunk.length;
+      this.unparsedBytes += chunk.length;
       reader.onArrival();
       this.parse();
     });
@@ -85,38 +86,39 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
     return this.#socket.localPort;
   }
 
-  /** Whether bytes have arrived that have not been parsed. */
-  get hasUnparsed(): boolean {
-    return this.#unparsed.length > 0;
-  }
-
-  /** Gives the parser what has arrived, as far as it may have it. */
-  parse(): void {
-    while (!this.#waitsForTurn && this.#canParse()) {
-      if (this.#turns.take()) this.#parseSlice();
-      else this.#waitForTurn();
+  /** Gives the parser what has arrived, as far as it may have it. @param hasTurn whether it has a turn for one slice */
+  parse(hasTurn = false): void {
+    let mayTake = hasTurn;
+    while (this.#canParse()) {
+      if (!mayTake && !this.#turns.take()) {
+        this.#waitForTurn();
+        break;
+      }
+      mayTake = false;
+      this.#parseSlice();
     }
-    if (this.#unparsedBytes !== this.#toldBytes) this.#tell();
+    if (this.unparsedBytes !== this.#toldBytes) this.#tell();
     if (this.#unparsed.length > 0) this.#socket.pause();
     else if (this.#hasEnded) this.#end();
     else if (this.#socket.isPaused() && !this.#isFull) this.#socket.resume();
   }
 
   #tell(): void {
-    this.#toldBytes = this.#unparsedBytes;
-    this.reader.keepUnparsed(this.#unparsedBytes);
+    this.#toldBytes = this.unparsedBytes;
+    this.reader.keepUnparsed(this.unparsedBytes);
   }
 
   #canParse(): boolean {
-    return this.#unparsed.length > 0 && !this.#isFull && !this.destroyed && this.reader.mayParse();
+    return (
+      this.#unparsed.length > 0 && !this.#waitsForTurn && !this.#isFull && !this.destroyed && this.reader.mayParse()
+    );
   }
 
   #waitForTurn(): void {
     this.#waitsForTurn = true;
     this.#turns.wait(() => {
       this.#waitsForTurn = false;
-      if (this.#canParse()) this.#parseSlice();
-      this.parse();
+      this.parse(true);
     });
   }
 
@@ -124,7 +126,7 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
     const chunk = this.#unparsed.shift() as Buffer;
     const slice = chunk.length > SLICE_BYTES ? chunk.subarray(0, SLICE_BYTES) : chunk;
     if (slice !== chunk) this.#unparsed.unshift(chunk.subarray(SLICE_BYTES));
-    this.#unparsedBytes -= slice.length;
+    this.unparsedBytes -= slice.length;
     this.#isFull = !this.push(slice);
   }
 
@@ -179,7 +181,7 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
   /** Drops what has arrived and will not be parsed. */
   #drop(): void {
     this.#unparsed.length = 0;
-    this.#unparsedBytes = 0;
+    this.unparsedBytes = 0;
     if (this.#toldBytes > 0) this.#tell();
     if (this.#socket.isPaused()) this.#socket.resume();
   }

@@ -141,7 +141,7 @@ export class Http1Connection extends Connection implements SliceReader {
     const next = this.#waiting.shift();
     if (next !== undefined) this.#start(next);
     else if (this.#refuseRest !== undefined) this.#refuseRest();
-    else if (this.socket.hasUnparsed) this.#headSince = performance.now();
+    else if (this.socket.unparsedBytes > 0) this.#headSince = performance.now();
     // A reply whose head was sent before the drain did not announce the close.
     else if (this.#isDraining) this.socket.end();
     this.socket.parse();
@@ -149,7 +149,7 @@ export class Http1Connection extends Connection implements SliceReader {
 
   /** The last reply announces the close, and no other: Node drops every reply after that one. */
   #announceClose(): void {
-    const last = this.socket.hasUnparsed ? undefined : (this.#waiting.at(-1) ?? this.#running);
+    const last = this.socket.unparsedBytes > 0 ? undefined : (this.#waiting.at(-1) ?? this.#running);
     for (const exchange of [this.#running, ...this.#waiting]) {
       if (exchange === undefined || exchange.response.headersSent) continue;
       exchange.response.setHeader("Connection", exchange === last ? "close" : "keep-alive");

@@ -4,6 +4,7 @@ import { Checked } from "../../calls/checked.ts";
 import { type Binding, isTaggedRead } from "../../contract/bindings.ts";
 import type { Captured } from "../../contract/path-template.ts";
 import { type ReadRequest, splitTarget } from "../../transcoding/index.ts";
+import type { Admit } from "../admission/admission.ts";
 import type { HttpReply } from "../replies/reply.ts";
 import type { RequestContext } from "../requests/context.ts";
 
@@ -16,6 +17,7 @@ export type AnswerCall = (context: RequestContext, read: CheckedRead, init: Call
 /** A binding and what answers its calls. */
 export interface Endpoint {
   readonly binding: Binding;
+  readonly admit: Admit;
   /** The header fields of all its replies, also of failures. */
   readonly fields: Readonly<Record<string, string>>;
   readonly answer: AnswerCall;
@@ -46,7 +48,15 @@ export class Addresses {
 
   /** @returns undefined where no endpoint has the verb of the address */
   find(url: string): Address | undefined {
-    return this.#known.get(url) ?? this.#match(url);
+    const known = this.#known.get(url);
+    if (known !== undefined) return known;
+    const { path, query } = splitTarget(url);
+    for (const endpoint of this.#endpoints) {
+      const { path: template } = endpoint.binding;
+      const captured = template.isFixed ? [] : template.match(path);
+      if (captured !== undefined) return { endpoint, captured, query };
+    }
+    return undefined;
   }
 
   /** Most callers ask for the same addresses again, and what an address says does not change. So it is read and checked once. */
@@ -56,15 +66,5 @@ export class Addresses {
     const [oldest] = this.#known.keys();
     if (oldest !== undefined && this.#known.size >= capacity) this.#known.delete(oldest);
     this.#known.set(url, { ...address, read: { warnings, message: new Checked(binding.rpc.input, message) } });
-  }
-
-  #match(url: string): Address | undefined {
-    const { path, query } = splitTarget(url);
-    for (const endpoint of this.#endpoints) {
-      const { path: template } = endpoint.binding;
-      const captured = template.isFixed ? [] : template.match(path);
-      if (captured !== undefined) return { endpoint, captured, query };
-    }
-    return undefined;
   }
 }

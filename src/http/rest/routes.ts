@@ -52,7 +52,8 @@ export function addRestRoutes(router: Router, options: RestOptions): void {
       const isStream = isServerStreaming(rpc);
       const taken = method === "GET" && !isStream ? ["GET", "HEAD"] : [method];
       const maxBody = bodyless.has(method) ? 0 : maxBodyBytes;
-      router.add({ methods: taken, url, rpc, limits: "rest", maxBody, serve: createServe(group, options) });
+      const serve = createServe(group, bodyless.has(method), options);
+      router.add({ methods: taken, url, rpc, limits: "rest", maxBody, serve });
       // A stream is sent as it is made, and has no end for which a HEAD could wait. No other route may take the HEAD.
       if (method === "GET" && isStream) {
         const refuse = (): never => {
@@ -66,8 +67,8 @@ export function addRestRoutes(router: Router, options: RestOptions): void {
   }
 }
 
-/** Serves the requests of one route and method. */
-function createServe(endpoints: readonly Endpoint[], options: RestOptions): ServedRoute["serve"] {
+/** Serves the requests of one route and method. @param ignoresBody whether a body means nothing */
+function createServe(endpoints: readonly Endpoint[], ignoresBody: boolean, options: RestOptions): ServedRoute["serve"] {
   const { admission, streams, bodies } = options;
   const addresses = new Addresses(endpoints);
   return async (context) => {
@@ -77,13 +78,13 @@ function createServe(endpoints: readonly Endpoint[], options: RestOptions): Serv
       const isSlash = /\/(?:\?|$)/.test(context.url);
       throw notFound(`There is nothing at this address.${isSlash ? " Leave out the slash at its end." : ""}`);
     }
-    const { binding, fields, answer } = address.endpoint;
+    const { binding, admit, fields, answer } = address.endpoint;
     const { rpc } = binding;
     const isStream = rpc.methodKind === "server_streaming";
     let read: CheckedRead | undefined;
     try {
       // Credentials come before the body: a request without them is answered before its body is read.
-      const admitted = admission.admit(context, rpc);
+      const admitted = admit(context);
       const caller = admitted === undefined ? undefined : await admitted;
       if (isStream) streams.add(context);
       const { request } = context;
@@ -91,14 +92,15 @@ function createServe(endpoints: readonly Endpoint[], options: RestOptions): Serv
       const lastEventId = isStream ? lastEventIdOf(context) : undefined;
       const known = body === undefined ? address.read : undefined;
       const made = known ?? readRequest(binding, { ...address, body, lastEventId });
-      const hasBody = hasIgnoredBody(context);
-      read = hasBody ? { ...made, warnings: [...made.warnings, ignoredBody] } : made;
       const { method = "", headers } = request;
+      const isIgnored = Number(headers["content-length"]) > 0 || headers["transfer-encoding"] !== undefined;
+      const hasIgnored = ignoresBody && isIgnored;
+      read = hasIgnored ? { ...made, warnings: [...made.warnings, ignoredBody] } : made;
       const call = context.call(rpc, caller);
       const reply = await answer(context, read, { method, url: context.url, headers: () => headersOf(headers), call });
       if (body === undefined && address.read === undefined) addresses.remember(context.url, address, made);
       // Caches know a reply by its address. One that speaks of a body is not for others.
-      return reply && { ...reply, fields: { ...fields, ...reply.fields, ...(hasBody ? privateFields : {}) } };
+      return reply && { ...reply, fields: { ...fields, ...reply.fields, ...(hasIgnored ? privateFields : {}) } };
     } catch (error) {
       // Pages of other origins may read the failures of what they may read.
       const told = toldFailure(thrownBy(error, context), context);
@@ -109,10 +111,6 @@ function createServe(endpoints: readonly Endpoint[], options: RestOptions): Serv
 
 const ignoredBody = "A GET request takes no body; its parameters belong in the query.";
 
-function hasIgnoredBody({ request: { method = "", headers } }: RequestContext): boolean {
-  return bodyless.has(method) && (Number(headers["content-length"]) > 0 || headers["transfer-encoding"] !== undefined);
-}
-
 /** The interceptors have logged what they throw, which is a Connect error. The edge logs everything else. */
 function thrownBy(error: unknown, { notes }: RequestContext): unknown {
   if (!(error instanceof ConnectError)) return error;
@@ -120,14 +118,14 @@ function thrownBy(error: unknown, { notes }: RequestContext): unknown {
   return toStoaError(error);
 }
 
-function endpointsOf({ table, interceptors, heartbeatMs }: RestOptions): Endpoint[] {
+function endpointsOf({ table, admission, interceptors, heartbeatMs }: RestOptions): Endpoint[] {
   return table.services.flatMap(({ service, implementation }) =>
     bindingsOf(service).map((binding): Endpoint => {
       const fields = isPublicRead(binding) ? openFields : privateFields;
       const answer = isServerStreaming(binding.rpc)
         ? createStreamAnswer(binding, implementation, interceptors, { fields, heartbeatMs })
         : createAnswer(binding, implementation, interceptors);
-      return { binding, fields, answer };
+      return { binding, admit: admission.admitterOf(binding.rpc), fields, answer };
     }),
   );
 }

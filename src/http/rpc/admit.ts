@@ -1,15 +1,10 @@
-import type { DescMethod } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
-import type { Admitted } from "../../calls/call.ts";
 import { outcomeOf, toConnectError } from "../../calls/error-mapping.ts";
 import type { ServiceTable } from "../../calls/service-table.ts";
 import { StoaError } from "../../errors.ts";
-import type { Admission } from "../admission/admission.ts";
+import type { Admission, Admit } from "../admission/admission.ts";
 import type { RequestContext } from "../requests/context.ts";
-
-/** Admits a call before its message is read. Returns at once where no key has to be looked up. @throws StoaError */
-export type Admit = (context: RequestContext, rpc: DescMethod) => Promise<Admitted["caller"]> | undefined;
 
 /** How the calls of a service are admitted that is outside the contract's rules, such as reflection. */
 export function admitToTool(admission: Admission, { service }: ServiceTable["services"][number]): Admit {

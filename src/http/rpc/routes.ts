@@ -3,7 +3,7 @@ import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.js";
 import { mapErrors } from "../../calls/interceptors.ts";
 import type { InterceptorsOf, ServiceTable } from "../../calls/service-table.ts";
-import type { Admission } from "../admission/admission.ts";
+import type { Admission, Admit } from "../admission/admission.ts";
 import type { ServedRoute } from "../edge/route.ts";
 import type { Router } from "../edge/router.ts";
 import type { HttpReply } from "../replies/reply.ts";
@@ -11,7 +11,7 @@ import { maxBodyBytes, type RequestBodies } from "../requests/bodies.ts";
 import type { RequestContext, RouteLimits } from "../requests/context.ts";
 import { noGoodHost } from "../requests/head.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
-import { type Admit, admitToTool, refuse } from "./admit.ts";
+import { admitToTool, refuse } from "./admit.ts";
 import { createCompressions } from "./messages.ts";
 import { checkTrailers, refusalOf, unsupportedType } from "./refusal.ts";
 import { createServeCall, isStreamType, type ServeCall } from "./streams.ts";
@@ -40,8 +40,14 @@ export function addRpcRoutes(router: Router, options: RpcOptions): void {
   const { table, tools, admission, bodies, streams } = options;
   const messages = { compressions: createCompressions(bodies), bodies };
   type Open = (context: RequestContext) => void;
-  const add = ({ service, implementation }: Served, interceptors: InterceptorsOf, admit: Admit, open: Open) => {
+  const add = (
+    { service, implementation }: Served,
+    interceptors: InterceptorsOf,
+    admitterOf: (rpc: DescMethod) => Admit,
+    open: Open,
+  ) => {
     for (const rpc of service.methods) {
+      const admit = admitterOf(rpc);
       const route = { url: `/${rpc.parent.typeName}/${rpc.name}`, rpc, limits: limitsOf(rpc), fail };
       if (rpc.methodKind === "unary") {
         const methods = isRead(rpc) ? ["GET", "POST"] : ["POST"];
@@ -54,14 +60,14 @@ export function addRpcRoutes(router: Router, options: RpcOptions): void {
       }
     }
   };
-  const admit: Admit = (context, rpc) => admission.admit(context, rpc);
-  for (const each of table.services) add(each, options.interceptors, admit, (context) => streams.add(context));
+  const admitterOf = (rpc: DescMethod) => admission.admitterOf(rpc);
+  for (const each of table.services) add(each, options.interceptors, admitterOf, (context) => streams.add(context));
   // Whoever watches the service's health is told that it stops, so these streams end by themselves.
   for (const tool of tools) {
     add(
       tool,
       () => [mapErrors],
-      admitToTool(admission, tool),
+      () => admitToTool(admission, tool),
       (context) => streams.add(context, true),
     );
   }
@@ -84,7 +90,7 @@ function serveStream(
     checkTrailers(context.request);
     // Connect makes a URL of the host. HTTP/1.0 and HTTP/2 may come without one.
     if ((headers.host ?? headers[":authority"]) === undefined) throw noGoodHost();
-    const admitted = admit(context, rpc);
+    const admitted = admit(context);
     const caller = admitted === undefined ? undefined : await admitted;
     open(context);
     const call = context.call(rpc, caller);

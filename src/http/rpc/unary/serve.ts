@@ -4,10 +4,11 @@ import type { Admitted } from "../../../calls/call.ts";
 import { outcomeOf } from "../../../calls/error-mapping.ts";
 import type { Implementation, InterceptorsOf } from "../../../calls/service-table.ts";
 import { createUnaryCall, type UnaryCall } from "../../../calls/unary-call.ts";
+import type { Admit } from "../../admission/admission.ts";
 import type { ServedRoute } from "../../edge/route.ts";
 import type { RequestContext } from "../../requests/context.ts";
 import { headersOf } from "../../requests/head.ts";
-import { type Admit, refuse } from "../admit.ts";
+import { refuse } from "../admit.ts";
 import { createMessages, type MessageOptions, toldOf } from "../messages.ts";
 import { checkTrailers, unsupportedType } from "../refusal.ts";
 import { ConnectExchange } from "./connect.ts";
@@ -64,7 +65,7 @@ async function serve({ rpc, call, admit }: Endpoint, exchange: UnaryExchange): P
     if (timeout.timeoutMs !== undefined) abortAfter(timeout.timeoutMs, context);
     let caller: Admitted["caller"];
     try {
-      const admitted = admit(context, rpc);
+      const admitted = admit(context);
       if (admitted !== undefined) caller = await admitted;
     } catch (error) {
       throw refuse(context, error);
