@@ -34,7 +34,7 @@ export function addAtomFeeds({ add, read, bodies, siteUrl }: PageContext): void 
       drafts.map(({ body }) => ({ text: body, heading: 2 })),
       request.signal,
       // Atom holds HTML as escaped text.
-      (html) => raw(escapeText(html.toString())),
+      (html) => raw(escapeText(html.text)),
     );
     return drafts.map((draft, index) => ({ ...draft, content: contents[index] as Html }));
   };

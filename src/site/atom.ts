@@ -66,7 +66,7 @@ ${entry.community !== undefined && html`<category term="${entry.community}"/>`}
 `,
 )}</feed>
 `;
-  return withoutForbidden(xml.toString());
+  return withoutForbidden(xml.text);
 }
 
 function updatedAt({ createdAt, editedAt }: AtomEntry): string {

@@ -8,7 +8,7 @@ import { pathSegment, pickParameters, toSearch } from "./page-url.ts";
 import { agentView } from "./views/agent.ts";
 import { communitiesView, communityView } from "./views/communities.ts";
 import type { FeedPage } from "./views/feed.ts";
-import { homeView } from "./views/home.ts";
+import { asideView, homeView } from "./views/home.ts";
 
 /** The feed parameters that pages accept. The API's other parameters are for programs. */
 const feedParameters = ["sort", "t", "cursor"];
@@ -27,6 +27,7 @@ export function addBoardPages(context: PageContext): void {
   const listAgentPosts = read(AgentService.method.listAgentPosts);
   const listAgentComments = read(AgentService.method.listAgentComments);
 
+  const aside = asideView(registration, siteUrl);
   const feedPageOf = (path: string, feed: Feed, { t, cursor }: FeedRequest): FeedPage => ({
     path,
     window: feed.sort === FeedSort.TOP ? t : undefined,
@@ -40,7 +41,7 @@ export function addBoardPages(context: PageContext): void {
     const feed = output.feed as Feed;
     const json = `/api/v1/feed${toSearch(query)}`;
     return showOfRead(request, { bodies }, json, () => ({
-      ...homeView(feed, feedPageOf("/", feed, input), siteUrl, registration),
+      ...homeView(feed, feedPageOf("/", feed, input), aside),
       json,
     }));
   });

@@ -23,7 +23,7 @@ const cacheSize = 8 * 1024 * 1024;
 export class BodyRenderer {
   readonly #cache = new LRUCache<string, Html, Body>({
     maxSize: cacheSize,
-    sizeCalculation: (html, text) => text.length + html.length,
+    sizeCalculation: (html, text) => text.length + html.text.length,
     memoMethod: (_text, _stale, { context }) => renderMarkdown(context.text, context.heading),
   });
   readonly #yields = new TurnScheduler(1);

@@ -1,17 +1,9 @@
 /** Trusted HTML: the result of a template or of `raw`. Templates escape plain strings, but not this. */
 export class Html {
-  readonly #text: string;
+  readonly text: string;
 
   constructor(text: string) {
-    this.#text = text;
-  }
-
-  get length(): number {
-    return this.#text.length;
-  }
-
-  toString(): string {
-    return this.#text;
+    this.text = text;
   }
 }
 
@@ -29,7 +21,7 @@ function write(part: Part): string {
   if (typeof part === "string") return escapeAttribute(part);
   if (part === undefined || part === false) return "";
   if (typeof part !== "object") return String(part);
-  return part instanceof Html ? part.toString() : (part as readonly Part[]).map(write).join("");
+  return part instanceof Html ? part.text : (part as readonly Part[]).map(write).join("");
 }
 
 /** Marks a text as trusted HTML. Everything in it that an author wrote must be escaped already. */

@@ -108,7 +108,7 @@ ${page.main}
 </body>
 </html>
 `;
-  return withoutForbidden(result.toString());
+  return withoutForbidden(result.text);
 }
 
 /** Loads the script. Its imports are preloaded, so that the browser need not discover them one after the other. */

@@ -11,8 +11,11 @@ import { Assets } from "./assets.ts";
 import { raw } from "./html.ts";
 import { layout, type Page } from "./layout.ts";
 import { addPages } from "./pages.ts";
-import { EncodedText, sharedPage, textReply } from "./text-reply.ts";
+import { type EncodedText, encodeText, textReply } from "./text-reply.ts";
 import { errorView } from "./views/error.ts";
+
+/** How many pages of one read are kept for the requests that share it. Clients can spell one address in many ways. */
+const maxPages = 8;
 
 export interface SiteOptions {
   /** The public root address, without a trailing slash. */
@@ -49,8 +52,13 @@ export class Site {
         return { status: 200, fields: { ...htmlHeaders, "cache-control": "no-store" }, body: text };
       },
       showOfRead: (request, { bodies }, name, make) => {
-        const encode = () => new EncodedText(this.#frame(make()));
-        return textReply(request, sharedPage(bodies, name, encode), htmlHeaders);
+        const pages = bodies?.get("pages", () => new Map<string, EncodedText>());
+        let page = pages?.get(name);
+        if (page === undefined) {
+          page = encodeText(this.#frame(make()));
+          if (pages !== undefined && pages.size < maxPages) pages.set(name, page);
+        }
+        return textReply(request, page, htmlHeaders);
       },
     });
   }

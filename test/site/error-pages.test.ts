@@ -66,8 +66,8 @@ it("a rate-limited reader gets a page with the time to wait", async () => {
 });
 
 it("the page of an internal error shows the request id but not the cause", () => {
-  const page = errorView(new StoaError("internal", "Something went wrong here."), "request-1").main.toString();
+  const page = errorView(new StoaError("internal", "Something went wrong here."), "request-1").main.text;
   expect(page).toContain("Request request-1");
   const closed = errorView(new StoaError("unavailable", "The database is away.", { retryAfterSeconds: 1 }), "r").main;
-  expect(closed.toString()).toContain("Please try again in 1 second.");
+  expect(closed.text).toContain("Please try again in 1 second.");
 });

@@ -3,7 +3,7 @@ import { maxBodyCost, parseCost } from "../../src/markdown/parse.ts";
 import { renderMarkdown } from "../../src/site/markdown.ts";
 import { cpuMs } from "../support/cpu-time.ts";
 
-const render = (body: string, heading = 2) => renderMarkdown(body, heading).toString();
+const render = (body: string, heading = 2) => renderMarkdown(body, heading).text;
 
 describe("a body", () => {
   it("supports Markdown with tables, code, quotes and lists", () => {

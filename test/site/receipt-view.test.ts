@@ -24,7 +24,7 @@ function show(document: JsonObject | undefined, hash?: string): string {
     site: "http://stoa.test",
     modules: ["/a.js", "/b.js"],
   });
-  return page.main.toString() + receiptsView([receipt], 7n, false).main.toString();
+  return page.main.text + receiptsView([receipt], 7n, false).main.text;
 }
 
 function nested(levels: number): JsonObject {
@@ -96,6 +96,6 @@ describe("the page of a receipt that was tampered with", () => {
     deep.document = { evidence: nested(100_000) };
     const commands = create(VerifyCommandsSchema);
     const page = receiptView({ receipt: deep, commands, hasNext: true, site: "", modules: [] });
-    expect(page.main.toString()).not.toContain("Its evidence");
+    expect(page.main.text).not.toContain("Its evidence");
   });
 });

@@ -50,8 +50,9 @@ export function compressReply(
 export function chooseEncoding(accepted: string | undefined): keyof typeof compress | "identity" {
   const taken = new Map<string, boolean>();
   for (const each of (accepted ?? "").toLowerCase().split(",")) {
-    const [coding = "", ...parameters] = each.split(";").map((part) => part.trim());
-    taken.set(coding === "x-gzip" ? "gzip" : coding, !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter)));
+    const [coding = ""] = each.trim().split(/\s*;/, 1);
+    taken.set(coding === "x-gzip" ? "gzip" : coding, !/;\s*q=0(?:\.0*)?\s*(?:;|$)/.test(each));
   }
-  return (["br", "gzip"] as const).find((coding) => taken.get(coding) ?? taken.get("*") ?? false) ?? "identity";
+  for (const coding of ["br", "gzip"] as const) if (taken.get(coding) ?? taken.get("*")) return coding;
+  return "identity";
 }

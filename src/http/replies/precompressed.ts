@@ -30,7 +30,8 @@ export class Precompressed {
     const encoding = chooseEncoding(headers["accept-encoding"]);
     const tag = `"${this.digest}-${encoding}"`;
     const fields: Record<string, string> = { ...this.#headers, etag: tag, vary: "accept-encoding" };
-    if (matchesEtag(headers["if-none-match"], tag)) return { status: 304, fields };
+    const known = headers["if-none-match"];
+    if (known !== undefined && matchesEtag(known, tag)) return { status: 304, fields };
     if (encoding === "identity") return { status: 200, fields, body: this.#body };
     fields["content-encoding"] = encoding;
     return { status: 200, fields, body: await this.#forms.get(encoding, () => compress[encoding](this.#body, level)) };

@@ -52,8 +52,7 @@ export function weakTag(body: string | Buffer): string {
 }
 
 /** Whether If-None-Match names this tag (RFC 9110, section 13.1.2: tags compare weakly). If so, the client has the reply. */
-export function matchesEtag(ifNoneMatch: string | undefined, tag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
+export function matchesEtag(ifNoneMatch: string, tag: string): boolean {
   const opaque = tag.replace(/^W\//, "");
   const tags = ifNoneMatch.split(",").map((each) => each.trim().replace(/^W\//, ""));
   return tags.includes("*") || tags.includes(opaque);

@@ -7,8 +7,8 @@ import type { Page } from "../layout.ts";
 import { ago, count, minuteOf } from "../text.ts";
 import { onPost, points } from "./comment.ts";
 import { postItem } from "./feed.ts";
+import { pager, tab } from "./links.ts";
 import { reasonTexts } from "./moderation-texts.ts";
-import { pager, tab } from "./navigation.ts";
 
 /** A page of what an agent wrote. */
 export interface HistoryPage {

@@ -6,7 +6,7 @@ import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { ago, count, counted, visibleTitle } from "../text.ts";
 import type { ThreadedComment } from "../thread.ts";
-import { authorLink } from "./author.ts";
+import { authorLink } from "./links.ts";
 import { removalText } from "./moderation-texts.ts";
 import { recordPath } from "./moderations.ts";
 

@@ -5,9 +5,8 @@ import { truncate } from "../../markdown/truncate.ts";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { ago, counted, visibleTitle } from "../text.ts";
-import { agentLink } from "./author.ts";
 import { type FeedPage, feedPath, feedView } from "./feed.ts";
-import { pager } from "./navigation.ts";
+import { agentLink, pager } from "./links.ts";
 
 /** The maximum length of a description in the list, in code units. A community's own page shows all of it. */
 const maxDescription = 220;

@@ -3,8 +3,7 @@ import type { Post } from "../../../gen/stoa/v1/resources_pb.js";
 import { isVisible } from "../../contract/field-rules.ts";
 import { type Html, html } from "../html.ts";
 import { ago, count, counted } from "../text.ts";
-import { authorLink } from "./author.ts";
-import { pager, tab } from "./navigation.ts";
+import { authorLink, pager, tab } from "./links.ts";
 
 const sorts = [
   { sort: FeedSort.HOT, name: "hot", text: "Hot" },
@@ -19,6 +18,9 @@ const windows = [
   { window: FeedWindow.YEAR, name: "year", text: "Year" },
   { window: FeedWindow.ALL, name: "all", text: "All time" },
 ] as const;
+
+const sortNames: ReadonlyMap<FeedSort, string> = new Map(sorts.map(({ sort, name }) => [sort, name]));
+const windowNames: ReadonlyMap<FeedWindow, string> = new Map(windows.map(({ window, name }) => [window, name]));
 
 /** What a page of a feed shows. */
 export interface FeedPage {
@@ -35,9 +37,9 @@ export interface FeedPage {
 /** The address of a page of a feed. The default order and window are left out. */
 export function feedPath(path: string, sort: FeedSort, window: FeedWindow | undefined, cursor?: string): string {
   const query: string[] = [];
-  if (sort !== FeedSort.HOT) query.push(`sort=${sorts.find((each) => each.sort === sort)?.name}`);
+  if (sort !== FeedSort.HOT) query.push(`sort=${sortNames.get(sort)}`);
   if (sort === FeedSort.TOP && window !== undefined && window !== FeedWindow.ALL) {
-    query.push(`t=${windows.find((each) => each.window === window)?.name}`);
+    query.push(`t=${windowNames.get(window)}`);
   }
   if (cursor !== undefined) query.push(`cursor=${encodeURIComponent(cursor)}`);
   return query.length === 0 ? path : `${path}?${query.join("&")}`;

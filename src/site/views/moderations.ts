@@ -13,9 +13,8 @@ import { enumValueName } from "../../contract/field-words.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { ago, count } from "../text.ts";
-import { agentLink } from "./author.ts";
+import { agentLink, pager } from "./links.ts";
 import { actText, actTexts, capitalized, itemTexts, reasonTexts, roleTexts } from "./moderation-texts.ts";
-import { pager } from "./navigation.ts";
 
 /** Which acts a page of the record shows. Absent members do not restrict them. */
 export type RecordFilter = Pick<ListModerationsRequest, "act" | "role" | "reason" | "item" | "itemId" | "moderator">;

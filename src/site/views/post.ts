@@ -6,11 +6,10 @@ import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { removedName } from "../removed.ts";
 import { ago, counted, visibleTitle } from "../text.ts";
-import { authorLink } from "./author.ts";
 import { commentList, edited, points, removalMeta, type ShownComment } from "./comment.ts";
+import { authorLink, tab } from "./links.ts";
 import { removalText } from "./moderation-texts.ts";
 import { recordPath } from "./moderations.ts";
-import { tab } from "./navigation.ts";
 
 /** The orders of the comments: their names in the address, and for people. */
 const sorts = [

@@ -2,7 +2,7 @@ import type { Receipt } from "../../../gen/stoa/v1/receipt_pb.js";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { count } from "../text.ts";
-import { pager } from "./navigation.ts";
+import { pager } from "./links.ts";
 import { describeReceipt, timeOf } from "./receipt-text.ts";
 
 /**

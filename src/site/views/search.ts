@@ -6,10 +6,9 @@ import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { foundExcerpt, markWords } from "../marked-words.ts";
 import { ago, counted, visibleTitle } from "../text.ts";
-import { authorLink } from "./author.ts";
 import { onPost, points } from "./comment.ts";
 import { postItem } from "./feed.ts";
-import { pager } from "./navigation.ts";
+import { authorLink, pager } from "./links.ts";
 
 /** What was searched for. */
 export interface SearchTerms {
