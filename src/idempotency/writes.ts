@@ -86,7 +86,10 @@ export class Writes {
     // Anybody who sends the key of an anonymous call gets its response. So sending a key is a guess at a secret.
     if (claim !== undefined && isAnonymous(context)) callOf(context.values).origin.limits.enforceCredentials();
     try {
-      if (claim === undefined) return await this.#runWithoutKey(transactions, write);
+      if (claim === undefined) {
+        if (this.#board.isCluster) return await this.#runWithOwnKey(transactions, write);
+        return await transactions.write(context.signal, (unit) => this.#perform(unit, write, null), {});
+      }
       const { refusal } = this.#board;
       if (refusal !== undefined) return await this.#replayOnly(write, claim, refusal);
       const attempts = new Attempts<Reply>();
@@ -103,18 +106,14 @@ export class Writes {
   }
 
   /**
-   * Runs a call that has no idempotency key. A server of a cluster may end during COMMIT. On a cluster, the call therefore
-   * claims a random key of its own, by which another server can tell whether the call took effect. On a single server this
-   * would cost more than it is worth.
+   * Runs a call that has no idempotency key on a cluster, where a server may end during COMMIT. The call claims a random key
+   * of its own, by which another server can tell whether the call took effect. On a single server this would cost more than
+   * it is worth.
    */
-  async #runWithoutKey<Open extends Unit, Reply extends Message>(
+  async #runWithOwnKey<Open extends Unit, Reply extends Message>(
     transactions: Transactions<Open>,
     write: Write<Open, Reply>,
   ): Promise<Reply> {
-    const { signal } = write.context;
-    if (!this.#board.isCluster) {
-      return transactions.write(signal, (unit) => this.#perform(unit, write, null), { isClaimed: false });
-    }
     const id = randomBytes(32);
     const attempts = new Attempts<Reply>();
     const performOnce = async (unit: Open) => {
@@ -129,7 +128,7 @@ export class Writes {
       if (unit.unchanged) await takeBackCall(unit, id);
       return attempts.made(attempt, reply);
     };
-    return transactions.write(signal, performOnce, { isClaimed: true });
+    return transactions.write(write.context.signal, performOnce, { isClaimed: true });
   }
 
   /**
@@ -195,27 +194,24 @@ export class Writes {
     return reply;
   }
 
+  /** Does the work, and spends from its limit after every other check and before the commit. A replay spends nothing. */
   async #perform<Open extends Unit, Reply>(
     unit: Open,
     write: Write<Open, Reply>,
     replyId: Buffer | null,
   ): Promise<Reply> {
+    const { context } = write;
     const reply = await write.work(unit, replyId);
     // A write that changes nothing is free, unless its reply is stored.
-    if (!unit.unchanged || replyId !== null) await this.#spend(unit, write);
-    return reply;
-  }
-
-  /** Spends from the limit of the write, after every other check and before the commit. A replay spends nothing. */
-  async #spend<Open extends Unit>(unit: Open, write: Write<Open, unknown>): Promise<void> {
-    const { context } = write;
+    const isFree = unit.unchanged === true && replyId === null;
     const name = rulesOf(context.method).limit;
-    if (this.#limits === undefined || name === undefined) return;
+    if (isFree || this.#limits === undefined || name === undefined) return reply;
     const { client, limits } = callOf(context.values).origin;
     const charged = isAnonymous(context) ? client.counted : callerOf(context);
     const { repair, ...verdict } = await this.#limits.charge(unit, name, charged);
     write.repair = repair;
     limits.enforce(verdict);
+    return reply;
   }
 }
 

@@ -41,7 +41,7 @@ export function readRequest(binding: Binding, { captured, query, body, lastEvent
     if (each.field.length === 1 && input.has(name)) ignored.misplaced(name, inPath);
     putText(input, each.field, new UrlText([decodeVariable(each)]));
   }
-  const inQuery = addQuery(input, binding, query);
+  const inQuery = query === "" ? [] : addQuery(input, binding, query);
   if (lastEventId !== undefined) resume(input, binding, lastEventId);
   const message = decodeMessage(binding.rpc.input, input);
   const pathNames = binding.path.fields.map(([name = ""]) => name);

@@ -48,13 +48,13 @@ export const rooms: Readonly<Record<string, Room>> = {
     tests: ["test/rate-limits/{gcra,local-limit,new-agents,quota}.test.ts"],
   },
   transcoding: {
-    mutate: ["decode", "encode", "json", "scalars", "utc-time", "well-known"].map(
+    mutate: ["decode", "encode", "json", "scalars", "well-known"].map(
       (file) => `src/transcoding/${file}.ts`,
     ),
     tests: ["test/transcoding/**/*.test.ts"],
     testedBy: {
       decode: ["codec", "depth"],
-      encode: ["codec"],
+      encode: ["codec", "times"],
       scalars: ["codec"],
       "well-known": ["well-known", "codec"],
     },

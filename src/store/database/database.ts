@@ -74,7 +74,7 @@ export class Database {
     const { priority } = this.#pools;
     this.priority = {
       reader: (signal) => this.#reader(priority.reads, signal, this.#deadlineOf(signal)),
-      transaction: (signal, work, options) => this.#transaction(priority, signal, work, options),
+      transaction: (signal, work, options) => this.transaction(signal, work, options, priority),
     };
   }
 
@@ -155,15 +155,11 @@ export class Database {
    * @throws StoaError `unavailable` when writes are refused, the database does not answer, the time is over, or every
    * attempt failed; CommitInDoubt when COMMIT got no answer: the transaction may then have taken effect
    */
-  transaction<T>(signal: AbortSignal, work: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T> {
-    return this.#transaction(this.#pools.ordinary, signal, work, options);
-  }
-
-  async #transaction<T>(
-    { writes }: PoolPair,
+  async transaction<T>(
     signal: AbortSignal,
     work: (tx: Tx) => Promise<T>,
     { isClaimed = false }: TransactionOptions = {},
+    { writes }: PoolPair = this.#pools.ordinary,
   ): Promise<T> {
     this.checkWritable();
     const endsAt = this.#deadlineOf(signal);
