@@ -48,9 +48,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     tests: ["test/rate-limits/{gcra,local-limit,new-agents,quota}.test.ts"],
   },
   transcoding: {
-    mutate: ["decode", "encode", "json", "scalars", "well-known"].map(
-      (file) => `src/transcoding/${file}.ts`,
-    ),
+    mutate: ["decode", "encode", "json", "scalars", "well-known"].map((file) => `src/transcoding/${file}.ts`),
     tests: ["test/transcoding/**/*.test.ts"],
     testedBy: {
       decode: ["codec", "depth"],
