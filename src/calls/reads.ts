@@ -2,6 +2,7 @@ import type { DescField, DescMethod, Message } from "@bufbuild/protobuf";
 import type { Interceptor, UnaryResponse } from "@connectrpc/connect";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { defaultOf } from "../contract/defaults.ts";
+import { oneofMember } from "../contract/oneof-member.ts";
 import { rulesOf } from "../contract/rules.ts";
 import { createTextLength } from "../contract/text-length.ts";
 import type { Call } from "./call.ts";
@@ -82,11 +83,12 @@ function isShareable(rpc: DescMethod): boolean {
 
 /** Makes a function that says what a request means: an absent field means its default. */
 function createKey(fields: readonly DescField[]): (message: Message) => string {
-  const parts = fields.map((field) => [field.localName, defaultOf(field)] as const);
+  const parts = fields.map((field) => [field.localName, field.oneof?.localName, defaultOf(field)] as const);
   return (message) => {
     let key = "";
-    for (const [name, byDefault] of parts) {
-      const value = (message as Message & Record<string, unknown>)[name];
+    for (const [name, oneof, byDefault] of parts) {
+      const value =
+        oneof === undefined ? (message as Message & Record<string, unknown>)[name] : oneofMember(message, oneof, name);
       const text = value === undefined ? byDefault : String(value);
       // The length keeps values apart, whatever characters they hold.
       key += text === undefined ? "-" : `${text.length}:${text}`;

@@ -1,6 +1,7 @@
 import { type DescEnum, type DescField, type DescMessage, type Message, ScalarType, toJson } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import { enumValueName } from "../contract/field-words.ts";
+import { oneofMember } from "../contract/oneof-member.ts";
 import { isOmittedWhenUnset } from "../contract/rules.ts";
 import { firstMs, hasProtoJsonForm, isHeldBare, isStruct, isTimestamp, lastMs, wrappedScalar } from "./well-known.ts";
 
@@ -38,7 +39,7 @@ export function encoderOf(desc: DescMessage): EncodeMessage {
   const encoder: EncodeMessage = (message) => {
     const output: { [name: string]: JsonOutput } = {};
     for (const { name, localName, oneof, encode, isOmitted } of fields) {
-      const value = oneof === undefined ? (message as Members)[localName] : chosen(message, oneof, localName);
+      const value = oneof === undefined ? (message as Members)[localName] : oneofMember(message, oneof, localName);
       if (value !== undefined) output[name] = encode === undefined ? (value as JsonOutput) : encode(value as never);
       else if (!isOmitted) output[name] = null;
     }
@@ -52,12 +53,6 @@ export function encoderOf(desc: DescMessage): EncodeMessage {
     fields.push({ name, localName, oneof: oneof?.localName, encode: compileField(field), isOmitted });
   }
   return encoder;
-}
-
-/** The value of a member of a `oneof`; undefined where another member has one. */
-function chosen(message: Message, oneof: string, localName: string): unknown {
-  const choice = (message as Members)[oneof] as { case: string | undefined; value?: unknown } | undefined;
-  return choice?.case === localName ? choice.value : undefined;
 }
 
 function compileField(field: DescField): Field["encode"] {

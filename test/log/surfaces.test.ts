@@ -90,6 +90,21 @@ describe("a proof", () => {
     expect(first.entry).toMatchObject({ type: "log", origin: key.name });
   });
 
+  it("is of what its own request asks for, however many ask for others meanwhile", async () => {
+    const titles = Array.from({ length: 12 }, (_, at) => `At once ${at}`);
+    const posts = await Promise.all(titles.map(async (title) => (await make("posts", { title })).post));
+    const client = service.connect(LogService, "grpc");
+    await Promise.all(
+      posts.map(async ({ id, title }) => {
+        await prove(`posts/${id}/proof`, { kind: "post", id, shown: { title } });
+        const { proof } = await client.getProof({ item: { case: "postId", value: BigInt(id) } });
+        await verifyItem(proof?.data as Uint8Array, { kind: "post", id, shown: { title } }, [key], functions);
+      }),
+    );
+    const entries = Array.from({ length: 12 }, (_, index) => index);
+    await Promise.all(entries.map((index) => prove(`log/entries/${index}/proof`, { kind: "entry", index })));
+  });
+
   it("is not given of what the log does not have", async () => {
     const answers = {
       "posts/999999/proof": ["not_found", 404],
