@@ -28,7 +28,8 @@ function measureField(
   within: readonly DescMessage[],
 ): Measure | undefined {
   if (fieldKind === "list") return measureList(localName, field.message);
-  if (fieldKind !== "message") return undefined;
+  // A body of bytes has no list that anybody fills.
+  if (fieldKind !== "message" || field.message?.typeName === "google.api.HttpBody") return undefined;
   const measure = measureLists(field.message as DescMessage, within);
   return (
     measure &&
