@@ -1,4 +1,4 @@
-/** How many streams each holder has open. A holder without streams takes no memory, and undefined holds none. */
+/** How many slots each holder has. A holder without slots takes no memory, and undefined holds none. */
 export class Counts<Holder> {
   readonly #counts = new Map<Holder | undefined, number>();
 

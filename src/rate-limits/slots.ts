@@ -1,23 +1,30 @@
 import { Counts } from "./counts.ts";
-import type { StreamLimits } from "./stream-limits.ts";
 
-/** The limit that has no room for another stream. */
-export type FullLimit = "perAgent" | "perAddress" | "total";
+/** How much may go on at a time. Each limit is at least 1. */
+export interface SlotLimits {
+  total: number;
+  /** For callers without a good key, from one client address. */
+  perAddress: number;
+  perAgent: number;
+}
 
-/** Counts the open streams of this process against the limits of an agent, of an address and of all. Each is at least 1. */
-export class StreamSlots {
-  readonly #limits: StreamLimits;
+/** The limit that has no room for another slot. */
+export type FullLimit = keyof SlotLimits;
+
+/** Counts what goes on in this process, such as open streams, against the limits of an agent, of an address and of all. */
+export class Slots {
+  readonly #limits: SlotLimits;
   readonly #byAddress = new Counts<string>();
   readonly #byAgent = new Counts<number>();
   #total = 0;
 
-  constructor(limits: StreamLimits) {
+  constructor(limits: SlotLimits) {
     this.#limits = limits;
   }
 
   /**
-   * Takes a slot for a stream, unless a limit has no room for it.
-   * @param agent the agent that the stream counts for; undefined if it counts for none
+   * Takes a slot, unless a limit has no room for it.
+   * @param agent the agent that the slot counts for; undefined if it counts for none
    * @param address the same for an address
    * @returns the limit that has no room; undefined if the slot is taken, and `release` must follow
    */

@@ -1,11 +1,9 @@
+import type { SlotLimits } from "./slots.ts";
+
 /** How many streams may be open at a time, and for how long. These limits do not depend on the rate limits. */
-export interface StreamLimits {
-  total: number;
+export interface StreamLimits extends SlotLimits {
   /** For callers without a good key, on one connection; trusted proxies are exempt. */
   perConnection: number;
-  /** For callers without a good key, from one client address. */
-  perAddress: number;
-  perAgent: number;
   /** How long a stream may last, in milliseconds. Each ends between nine tenths of this and all of it. */
   maxMs: number;
 }

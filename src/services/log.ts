@@ -1,5 +1,6 @@
+import { hash } from "node:crypto";
 import { create, type DescMethod, getOption } from "@bufbuild/protobuf";
-import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { ServiceImpl } from "@connectrpc/connect";
 import {
   GetCheckpointResponseSchema,
   GetPolicyResponseSchema,
@@ -19,7 +20,9 @@ import { getCommunityId } from "../board/communities.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import { badInput, notFound } from "../errors.ts";
 import type { BoardLog, OpenLog } from "../log/board-log.ts";
+import type { Waiter } from "../log/publisher/published-tree.ts";
 import { formatPolicy } from "../tlog/notes/policy.ts";
+import { LogWaits } from "./log-waits.ts";
 
 /** The log of the board, while there is one. */
 export type LogAccess = Pick<BoardLog, "current">;
@@ -46,6 +49,7 @@ export function createLogService(boardLog: LogAccess, board: Board, siteUrl: str
     contentType: getOption(rpc, media_type),
     data,
   });
+  const waits = new LogWaits();
   const open = (): OpenLog => {
     const { current } = boardLog;
     if (current === undefined) throw notFound("This board has no log.");
@@ -58,9 +62,10 @@ export function createLogService(boardLog: LogAccess, board: Board, siteUrl: str
     },
 
     async getTile({ path }, context) {
-      const { bytes, isBundle } = await open().tiles.read(path, context.signal);
+      const { bytes, isBundle } = await open().tiles.read(path, waits.waiterOf(context));
       context.responseHeader.set("cache-control", mayStay);
-      context.responseHeader.set("etag", `"${path}"`);
+      // A log that begins anew has other tiles at these addresses. The tag is weak, because all content encodings share it.
+      context.responseHeader.set("etag", `W/"${hash("sha1", bytes, "base64url")}"`);
       // Hashes do not become shorter when they are compressed.
       if (isBundle) context.responseHeader.set("vary", "accept-encoding");
       return create(GetTileResponseSchema, { tile: body(method.getTile, bytes) });
@@ -72,7 +77,7 @@ export function createLogService(boardLog: LogAccess, board: Board, siteUrl: str
     },
 
     async getProof(request, context) {
-      const proof = await prove(open(), board, request, context);
+      const proof = await prove(open(), board, request, waits.waiterOf(context));
       return create(GetProofResponseSchema, { proof: body(method.getProof, proof) });
     },
 
@@ -90,27 +95,31 @@ export function createLogService(boardLog: LogAccess, board: Board, siteUrl: str
   };
 }
 
-/** @throws StoaError `not_found`, `bad_input`, `unavailable` */
+/** @throws StoaError `not_found`, `bad_input`, `rate_limited`, `unavailable` */
 async function prove(
   { proofs }: OpenLog,
   board: Board,
   { item, of }: GetProofRequest,
-  { signal }: HandlerContext,
+  waiter: Waiter,
 ): Promise<Uint8Array> {
-  const find = of === ProofOf.REMOVAL ? proofs.ofRemoval.bind(proofs) : proofs.ofText.bind(proofs);
+  const { signal } = waiter;
+  const isOfRemoval = of === ProofOf.REMOVAL;
+  const find = isOfRemoval ? proofs.ofRemoval.bind(proofs) : proofs.ofText.bind(proofs);
   switch (item.case) {
     case "postId":
-      return find("post", Number(item.value), signal);
+      return find("post", Number(item.value), waiter);
     case "commentId":
-      return find("comment", Number(item.value), signal);
+      return find("comment", Number(item.value), waiter);
     case "agent":
-      return find("agent", (await findNamed(board.read(signal), item.value)).id, signal);
+      return find("agent", (await findNamed(board.read(signal), item.value)).id, waiter);
     case "community":
-      return find("community", await getCommunityId(board.read(signal), item.value), signal);
+      return find("community", await getCommunityId(board.read(signal), item.value), waiter);
     case "seq":
-      return proofs.ofReceipt(Number(item.value), signal);
+      if (isOfRemoval) throw notFound("A receipt is never removed.");
+      return proofs.ofReceipt(Number(item.value), waiter);
     case "index":
-      return proofs.ofEntry(Number(item.value), signal);
+      if (isOfRemoval) throw notFound("An entry of the log is never removed.");
+      return proofs.ofEntry(Number(item.value), waiter);
     default:
       throw badInput(undefined, "Name what is to be proved.");
   }

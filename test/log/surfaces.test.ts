@@ -115,6 +115,9 @@ describe("a proof", () => {
       "agents/Zeno/proof?of=removal": ["not_found", 404],
       "communities/nowhere/proof": ["not_found", 404],
       "house/receipts/999999/proof": ["not_found", 404],
+      "house/receipts/1/proof?of=removal": ["not_found", 404],
+      "log/entries/0/proof?of=removal": ["not_found", 404],
+      "log/entries/0/proof?of=text&of=text": ["bad_input", 400],
       "log/entries/999999/proof": ["not_found", 404],
       "log/entries/-1/proof": ["bad_input", 400],
       "log/entries/9007199254740992/proof": ["bad_input", 400],
@@ -170,13 +173,16 @@ describe("tiles and bundles", () => {
         "application/octet-stream",
         "public, max-age=31536000, immutable",
       ]);
-      expect(headers.get("etag")).toMatch(/^"[^"]+"$/);
+      const known = await get(path, { "if-none-match": headers.get("etag") ?? "" });
+      expect([known.status, known.headers.get("cache-control")]).toEqual([304, headers.get("cache-control")]);
     }
     const zipped = await rawRequest(`${service.url}/log/tile/entries/000`, {
       headers: { "accept-encoding": "gzip" },
     });
     expect(zipped.headers).toMatchObject({ "content-encoding": "gzip", vary: "accept-encoding" });
     expect(new Uint8Array(gunzipSync(zipped.body))).toEqual(await bytesOf("/log/tile/entries/000"));
+    // Both forms have the same tag, so it is a weak one.
+    expect(zipped.headers.etag).toMatch(/^W\/"[^"]+"$/);
     const hashes = await get("/log/tile/0/000", { "accept-encoding": "gzip" });
     expect(hashes.headers.get("content-encoding")).toBeNull();
   });

@@ -9,7 +9,7 @@ export interface RawReply {
 /** Makes an HTTP/1.1 request without a body, and shows what fetch hides, such as compression and Connection. */
 export function rawRequest(
   url: string,
-  options: { method?: string; headers?: Record<string, string>; agent?: Agent } = {},
+  options: { method?: string; headers?: Record<string, string>; agent?: Agent; localAddress?: string } = {},
 ): Promise<RawReply> {
   return new Promise((resolve, reject) => {
     request(url, options, (response) => {

@@ -2,8 +2,8 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { Keys, ShownKey } from "../../calls/service-table.ts";
 import { StoaError } from "../../errors.ts";
 import type { Overload } from "../../process/overload.ts";
+import { Slots } from "../../rate-limits/slots.ts";
 import type { StreamLimits } from "../../rate-limits/stream-limits.ts";
-import { StreamSlots } from "../../rate-limits/stream-slots.ts";
 import { withTimeout } from "../../timing/wait.ts";
 import type { ClientAddresses } from "../admission/client-address.ts";
 import type { RequestContext } from "../requests/context.ts";
@@ -50,13 +50,13 @@ export class OpenStreams {
   readonly #options: OpenStreamsOptions;
   /** Oldest first. */
   readonly #open = new Set<OpenStream>();
-  readonly #slots: StreamSlots;
+  readonly #slots: Slots;
   /** Entries last as long as their connection. */
   readonly #byConnection = new Map<object, Set<OpenStream>>();
 
   constructor(options: OpenStreamsOptions) {
     this.#options = options;
-    this.#slots = new StreamSlots(options.limits);
+    this.#slots = new Slots(options.limits);
     const { shutdown } = options;
     const timer = setInterval(() => void this.#checkKeys(), keyLookMs).unref();
     shutdown.addEventListener("abort", () => {

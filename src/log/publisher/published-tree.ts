@@ -1,9 +1,17 @@
-import { StoaError } from "../../errors.ts";
 import { createDeferred, type Deferred } from "../../timing/wait.ts";
 import type { SignedTree } from "../folder/segments.ts";
 
-/** How many requests may wait for a larger tree. */
-const maxWaiting = 1_024;
+/** A request that may wait for the log. */
+export interface Waiter {
+  /** Aborts when nobody waits for the reply any longer. */
+  readonly signal: AbortSignal;
+  /**
+   * Takes a place among those who wait.
+   * @returns gives it back
+   * @throws StoaError `rate_limited`, `unavailable` if there is none
+   */
+  takePlace(): () => void;
+}
 
 /** The newest tree whose note this replica serves, and who waits for a larger one. */
 export class PublishedTree {
@@ -31,19 +39,20 @@ export class PublishedTree {
    * Waits until more than `size` entries are published.
    * @param ms how long, in milliseconds
    * @returns whether they are
-   * @throws StoaError `unavailable` when too many wait; the signal's reason
+   * @throws StoaError `rate_limited`, `unavailable` when too many wait; the signal's reason
    */
-  async exceeds(size: number, ms: number, signal: AbortSignal): Promise<boolean> {
+  async exceeds(size: number, ms: number, { signal, takePlace }: Waiter): Promise<boolean> {
     if (this.size > size) return true;
     signal.throwIfAborted();
-    if (this.#waiting.size >= maxWaiting) {
-      throw new StoaError("unavailable", "Too many requests wait for the log.", { retryAfterSeconds: 1 });
-    }
+    const leave = takePlace();
     const waiting: Deferred<void> = createDeferred<void>({
       signal,
       ms,
       onTimeout: ({ resolve }) => resolve(),
-      onSettled: () => this.#waiting.delete(waiting),
+      onSettled: () => {
+        this.#waiting.delete(waiting);
+        leave();
+      },
     });
     this.#waiting.set(waiting, size);
     await waiting.promise;

@@ -16,7 +16,7 @@ import { commitmentOf as commitmentIn } from "../../tlog/proofs/expected-item.ts
 import { formatExtra, type ProofExtra } from "../../tlog/proofs/extra.ts";
 import { formatProof } from "../../tlog/proofs/tlog-proof.ts";
 import { findStandingEntry, readLostRanges } from "../lost-ranges.ts";
-import type { PublishedTree } from "../publisher/published-tree.ts";
+import type { PublishedTree, Waiter } from "../publisher/published-tree.ts";
 import type { PublishedTiles } from "./published-tiles.ts";
 
 /** How long a proof waits for its entry to be published, in milliseconds. */
@@ -49,14 +49,14 @@ export class ItemProofs {
     this.#options = options;
   }
 
-  /** A proof of the newest text of an item. @throws StoaError `not_found`, `unavailable` */
-  ofText(kind: SaltedKind, id: number, signal: AbortSignal): Promise<Uint8Array> {
-    return this.#prove(signal, (db) => this.#findText(db, kind, id));
+  /** A proof of the newest text of an item. @throws StoaError `not_found`, `rate_limited`, `unavailable` */
+  ofText(kind: SaltedKind, id: number, waiter: Waiter): Promise<Uint8Array> {
+    return this.#prove(waiter, (db) => this.#findText(db, kind, id));
   }
 
-  /** A proof of the newest removal of a post or comment. @throws StoaError `not_found`, `unavailable` */
-  ofRemoval(kind: SaltedKind, id: number, signal: AbortSignal): Promise<Uint8Array> {
-    return this.#prove(signal, async (db) => {
+  /** A proof of the newest removal of a post or comment. @throws StoaError `not_found`, `rate_limited`, `unavailable` */
+  ofRemoval(kind: SaltedKind, id: number, waiter: Waiter): Promise<Uint8Array> {
+    return this.#prove(waiter, async (db) => {
       const entry = await findNewestLogEntry(db, kind, id, "removal");
       if (entry === undefined && !(await isRemovalExpected(db, kind, id))) {
         throw notFound(`The log has no removal of this ${kind}.`);
@@ -65,9 +65,9 @@ export class ItemProofs {
     });
   }
 
-  /** A proof of a receipt. @throws StoaError `not_found`, `unavailable` */
-  ofReceipt(seq: number, signal: AbortSignal): Promise<Uint8Array> {
-    return this.#prove(signal, async (db) => {
+  /** A proof of a receipt. @throws StoaError `not_found`, `rate_limited`, `unavailable` */
+  ofReceipt(seq: number, waiter: Waiter): Promise<Uint8Array> {
+    return this.#prove(waiter, async (db) => {
       const entry = await findNewestLogEntry(db, "receipt", seq, "any");
       if (entry === undefined && (await findReceipt(db, seq)) === undefined) {
         throw notFound("There is no receipt with this seq.");
@@ -76,9 +76,12 @@ export class ItemProofs {
     });
   }
 
-  /** A proof of an entry, with the text if it commits to one that is shown now. @throws StoaError `not_found`, `unavailable` */
-  ofEntry(index: number, signal: AbortSignal): Promise<Uint8Array> {
-    return this.#prove(signal, async (db) => {
+  /**
+   * A proof of an entry, with the text if it commits to one that is shown now.
+   * @throws StoaError `not_found`, `rate_limited`, `unavailable`
+   */
+  ofEntry(index: number, waiter: Waiter): Promise<Uint8Array> {
+    return this.#prove(waiter, async (db) => {
       const entry = await findLogEntry(db, index);
       if (entry === undefined) throw notFound("The log has no entry at this index.");
       const content = contentIn(entry);
@@ -90,12 +93,12 @@ export class ItemProofs {
   }
 
   /** Looks again with each tree that is published, until what is to be proved is in it. */
-  async #prove(signal: AbortSignal, find: (db: Queryable) => Promise<Found>): Promise<Uint8Array> {
+  async #prove(waiter: Waiter, find: (db: Queryable) => Promise<Found>): Promise<Uint8Array> {
     const { db, published, tiles } = this.#options;
     const endsAt = performance.now() + waitMs;
     for (;;) {
       const { size } = published;
-      const { entry, text, isSettled, contradicts = false } = await find(db.reader(signal));
+      const { entry, text, isSettled, contradicts = false } = await find(db.reader(waiter.signal));
       if (isSettled && entry !== undefined && entry.idx < published.size) {
         const { hashes, tree } = await tiles.prove(entry);
         const extra = formatExtra({ entry: entry.entry, text });
@@ -105,7 +108,7 @@ export class ItemProofs {
         const what = `${entry?.item} ${entry?.item_id}`;
         throw new StoaError("unavailable", `The text of ${what} contradicts what the log has committed to.`);
       }
-      if (!(await published.exceeds(size, endsAt - performance.now(), signal))) {
+      if (!(await published.exceeds(size, endsAt - performance.now(), waiter))) {
         throw new StoaError("unavailable", "The log does not have this yet.", { retryAfterSeconds: 1 });
       }
     }

@@ -14,7 +14,7 @@ import { hashBytes } from "../../tlog/tree/hashing.ts";
 import { sha256, treeHasher } from "../crypto.ts";
 import type { SignedTree } from "../folder/segments.ts";
 import { readTile } from "../publisher/extend.ts";
-import type { PublishedTree } from "../publisher/published-tree.ts";
+import type { PublishedTree, Waiter } from "../publisher/published-tree.ts";
 
 /** How many full tiles are kept: a tile has 16 KiB with its inner hashes, so these are 4 MiB. */
 const maxTiles = 256;
@@ -31,7 +31,7 @@ export interface EntryPage {
   nextFrom: number | undefined;
 }
 
-/** The tree that is published here, as tiles. Nothing leaves it that does not lead to the signed root. */
+/** The tree that is published here, as tiles. Tiles, bundles and proofs lead to the signed root; else they are not given. */
 export class PublishedTiles {
   readonly #db: Database;
   readonly #published: PublishedTree;
@@ -58,16 +58,16 @@ export class PublishedTiles {
   /**
    * The bytes of a tile or a bundle.
    * @param path after `tile/`
-   * @throws StoaError `not_found` for a path that is malformed, or not in the tree after a second; `unavailable`
+   * @throws StoaError `not_found` for a path that is malformed, or not in the tree after a second; `rate_limited`; `unavailable`
    */
-  async read(path: string, signal: AbortSignal): Promise<{ bytes: Uint8Array; isBundle: boolean }> {
+  async read(path: string, waiter: Waiter): Promise<{ bytes: Uint8Array; isBundle: boolean }> {
     const tile = parse(path);
     const { width } = tile;
     const level = tile.level === "entries" ? 0 : tile.level;
     const needed = (tile.index * fullWidth + width) * fullWidth ** level;
     const { size } = this.#published;
     const mayCome = needed <= size + maxBehind;
-    if (needed > size && !(mayCome && (await this.#published.exceeds(needed - 1, waitMs, signal)))) {
+    if (needed > size && !(mayCome && (await this.#published.exceeds(needed - 1, waitMs, waiter)))) {
       // Before the first tree nobody knows what the log has.
       const { size: newest } = this.tree;
       throw notFound(`The published tree has ${newest} entries, and not this tile.`);
@@ -76,7 +76,7 @@ export class PublishedTiles {
       const verifiedTile = await (await this.#open(this.tree)).tile(level, tile.index);
       if (tile.level !== "entries")
         return { bytes: verifiedTile.bytes.subarray(0, width * hashBytes), isBundle: false };
-      const rows = await listLogEntries(this.#db.reader(signal), tile.index * fullWidth, width);
+      const rows = await listLogEntries(this.#db.reader(waiter.signal), tile.index * fullWidth, width);
       return { bytes: formatBundle(checkEntries(rows, tile, verifiedTile)), isBundle: true };
     });
   }
@@ -97,7 +97,7 @@ export class PublishedTiles {
   }
 
   /**
-   * Published entries from an index on.
+   * Published entries from an index on, as they are stored. Only their proofs show that they are those of the tree.
    * @param of the item that they are about; by default any
    */
   async list(db: Queryable, from: number, limit: number, of?: { item: string; id: number }): Promise<EntryPage> {
