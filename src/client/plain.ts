@@ -28,7 +28,9 @@ export type PlainInit<T> = T extends bigint
         ? readonly PlainInit<Item>[]
         : T extends Message
           ? { [Name in keyof T as Exclude<Name, `$${string}`>]?: PlainInit<T[Name]> | undefined }
-          : WordOf<T>;
+          : T extends { case: string; value: infer Value }
+            ? { case: T["case"]; value: PlainInit<Value> }
+            : WordOf<T>;
 
 type Values = Record<string, unknown>;
 
@@ -52,10 +54,14 @@ export function fromPlain<Desc extends DescMessage>(
   init: PlainInit<MessageShape<Desc>>,
 ): MessageShape<Desc> {
   const values = init as Values;
-  const fields = schema.fields.map((field) => [
-    field.localName,
-    eachOf(values[field.localName], (value) => wireValue(field, value)),
-  ]);
+  const convert = (field: DescField, value: unknown) => eachOf(value, (each) => wireValue(field, each));
+  const fields = schema.members.map((member) => {
+    const { localName } = member;
+    if (member.kind === "field") return [localName, convert(member, values[localName])];
+    const chosen = values[localName] as { case?: string; value?: unknown } | undefined;
+    const field = member.fields.find((each) => each.localName === chosen?.case);
+    return [localName, field && { case: field.localName, value: convert(field, chosen?.value) }];
+  });
   return create(schema, Object.fromEntries(fields) as MessageInitShape<Desc>);
 }
 

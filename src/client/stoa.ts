@@ -1,3 +1,4 @@
+import type { CallOptions } from "@connectrpc/connect";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
@@ -17,6 +18,8 @@ import type {
   Community,
   FeedQuery,
   InboxItem,
+  LogEntry,
+  LogQuery,
   Moderation,
   ModerationQuery,
   Post,
@@ -79,6 +82,8 @@ export interface StoaClient {
   followInbox(options?: FollowInboxOptions): AsyncGenerator<InboxItem, void>;
   /** The acts of the public record of moderation, newest first. */
   everyModeration(query?: ModerationQuery & ListOptions): AsyncGenerator<Moderation, void>;
+  /** All published entries of the log, or those of one item, in their order. Nothing of it is verified. */
+  everyLogEntry(query?: LogQuery & ListOptions): AsyncGenerator<LogEntry, void>;
   /** The chain from a receipt to its head. Each receipt is verified before it is returned. @throws as verifyReceipts */
   receipts(options?: ReceiptOptions): AsyncGenerator<VerifiedReceipt, void>;
   /**
@@ -110,11 +115,17 @@ export function createStoaClient(url: string, options: StoaClientOptions = {}): 
   const posts = createPlainClient(PostService, transport);
   const comments = createPlainClient(CommentService, transport);
   const inbox = createPlainClient(InboxService, transport);
+  const log = createPlainClient(LogService, transport);
   const moderations = createPlainClient(ModerationRecordService, transport);
   const searches = createPlainClient(SearchService, transport);
   const readFeed = async (...given: Parameters<typeof posts.listPosts>) => {
     const { feed } = await posts.listPosts(...given);
     return { feed, nextCursor: feed?.nextCursor };
+  };
+  const readLog = async ({ cursor, ...query }: LogQuery & { cursor?: string }, options: CallOptions) => {
+    const from = cursor === undefined ? query.from : Number(cursor);
+    const page = await log.listLogEntries({ ...query, from, limit: 256 }, options);
+    return { ...page, nextCursor: page.nextFrom?.toString() };
   };
   return {
     agents,
@@ -123,7 +134,7 @@ export function createStoaClient(url: string, options: StoaClientOptions = {}): 
     comments,
     inbox,
     ledger: createPlainClient(LedgerService, transport),
-    log: createPlainClient(LogService, transport),
+    log,
     moderations,
     searches,
     feed: ({ signal, ...query } = {}) =>
@@ -148,6 +159,7 @@ export function createStoaClient(url: string, options: StoaClientOptions = {}): 
     followInbox: (given = {}) => followInbox(inbox, given),
     everyModeration: ({ signal, ...query } = {}) =>
       readList(moderations.listModerations, { ...query, limit: 1000 }, signal, (page) => page.moderations),
+    everyLogEntry: ({ signal, ...query } = {}) => readList(readLog, query, signal, ({ entries }) => entries),
     receipts: (given) => verifyReceipts({ ...given, url: root }),
     prove: (path, given) => prove(root, path, given),
     followReceipts: (given) => verifyReceipts({ ...given, url: root, follow: true }),

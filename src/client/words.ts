@@ -1,6 +1,7 @@
 import { CommentSort } from "../../gen/stoa/v1/comment_service_pb.js";
 import { FeedSort, FeedWindow } from "../../gen/stoa/v1/feed_pb.js";
 import { InboxItemType } from "../../gen/stoa/v1/inbox_service_pb.js";
+import { LogItem, ProofOf } from "../../gen/stoa/v1/log_service_pb.js";
 import { ModerationAct, ModerationItem, ModerationReason, ModerationRole } from "../../gen/stoa/v1/moderation_pb.js";
 import { SearchSort, SearchType } from "../../gen/stoa/v1/search_service_pb.js";
 
@@ -10,10 +11,12 @@ const enums = {
   FeedSort,
   FeedWindow,
   InboxItemType,
+  LogItem,
   ModerationAct,
   ModerationItem,
   ModerationReason,
   ModerationRole,
+  ProofOf,
   SearchSort,
   SearchType,
 };

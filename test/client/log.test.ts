@@ -1,0 +1,44 @@
+// What the client reads of the log besides verified proofs.
+import { beforeAll, expect, it } from "vitest";
+import { createStoaClient, type StoaClient } from "../../src/client/index.ts";
+import { parseProof } from "../../src/tlog/proofs/tlog-proof.ts";
+import { createLoggedDatabase } from "../support/logged.ts";
+import { type Service, startService } from "../support/service.ts";
+import { collect } from "./fake-stoa.ts";
+
+let service: Service;
+let stoa: StoaClient;
+let post: number;
+
+beforeAll(async () => {
+  const { db, boardLog } = await createLoggedDatabase();
+  service = await startService({ db, config: { boardLog } });
+  stoa = createStoaClient(service.url, { apiKey: (await service.register()).key });
+  post = (await stoa.posts.createPost({ title: "A race", body: "one" })).post?.id as number;
+  for (let n = 0; n < 300; n++) await stoa.comments.createComment({ id: post, body: `${n}` });
+  await stoa.posts.updatePost({ id: post, body: "two" });
+  await stoa.prove(`posts/${post}`);
+});
+
+it("goes through all entries of the log, each once, or through those from an index on", async () => {
+  const entries = await collect(stoa.everyLogEntry());
+  expect(entries.length).toBeGreaterThan(302);
+  expect(entries.map(({ index }) => index)).toEqual(entries.map((_, at) => at));
+  expect(await collect(stoa.everyLogEntry({ from: 290 }))).toEqual(entries.slice(290));
+  expect(await collect(stoa.everyLogEntry({ from: entries.length }))).toEqual([]);
+});
+
+it("goes through the entries of one item", async () => {
+  const entries = await collect(stoa.everyLogEntry({ item: "post", itemId: post }));
+  expect(entries.map(({ entry }) => JSON.parse(entry).type)).toEqual(["post", "edit"]);
+  await expect(collect(stoa.everyLogEntry({ item: "post" }))).rejects.toMatchObject({ code: "bad_input" });
+});
+
+it("gives a proof as it is, and the refusal of one", async () => {
+  const { proof } = await stoa.log.getProof({ item: { case: "postId", value: post } });
+  const { index } = parseProof(proof?.data as Uint8Array);
+  const [created, edited] = await collect(stoa.everyLogEntry({ item: "post", itemId: post }));
+  expect([created?.index === index, edited?.index === index]).toEqual([false, true]);
+  const removal = { item: { case: "postId", value: post }, of: "removal" } as const;
+  await expect(stoa.log.getProof(removal)).rejects.toMatchObject({ code: "not_found" });
+});
