@@ -1,5 +1,5 @@
 import { LogService } from "../../gen/stoa/v1/log_service_pb.js";
-import { notFound } from "../errors.ts";
+import { badInput, notFound } from "../errors.ts";
 import type { RequestContext } from "../http/requests/context.ts";
 import type { PageContext } from "./page-context.ts";
 import { pathSegment, pickParameters, toSearch } from "./page-url.ts";
@@ -32,11 +32,19 @@ export function addLogPages({ add, read, siteUrl, logModules, show }: PageContex
   });
 
   add("/log/entries/:index", async (request) => {
-    const from = pathSegment(request, 3);
-    const { input, output } = await listEntries(request, { query: [["from", from]], fields: { limit: 1n } });
-    const [entry] = output.entries;
-    if (entry === undefined || entry.index !== input.from) throw notFound("The log has no entry at this index.");
+    const from = indexIn(request);
+    const { entries, size } = (await listEntries(request, { fields: { from, limit: 1n } })).output;
+    const [entry] = entries;
+    if (entry === undefined || entry.index !== from) throw notFound("The log has no entry at this index.");
     const vkey = await vkeyOf(request);
-    return show(request, logEntryView({ entry, size: output.size, vkey, site: siteUrl, modules: logModules }));
+    return show(request, logEntryView({ entry, size, vkey, site: siteUrl, modules: logModules }));
   });
+}
+
+/** The index in the address of an entry's page, which no read has as a field. @throws StoaError `bad_input` */
+function indexIn(request: RequestContext): bigint {
+  const index = pathSegment(request, 3);
+  const isInteger = /^(?:0|[1-9]\d{0,15})$/.test(index) && Number.isSafeInteger(Number(index));
+  if (!isInteger) throw badInput("index", "index must be an integer from 0 to 9,007,199,254,740,991.");
+  return BigInt(index);
 }

@@ -93,10 +93,14 @@ it("says what a check in a page of the operator's cannot show", async () => {
 it("a page of what the log does not have says so; a board without a log has no marks", async () => {
   for (const [path, status] of Object.entries({
     "/log/entries/99999": 404,
-    "/log/entries/x": 400,
+    "/log/entries/9007199254740991": 404,
     "/log?item=post": 400,
   })) {
     expect([path, (await fetch(service.url + path)).status]).toEqual([path, status]);
+  }
+  for (const index of ["x", "-1", "01", "1.5", "%00", "9007199254740992", "18446744073709551616"]) {
+    const { status, body } = await service.rest(`/log/entries/${index}`);
+    expect([index, status, body.error, body.field]).toEqual([index, 400, "bad_input", "index"]);
   }
   const other = await startService();
   const { key } = await other.register();
