@@ -1,5 +1,6 @@
 // The seed's table of endpoints over REST: path, status, and the exact set of fields of every reply.
 import { beforeAll, describe, expect, it } from "vitest";
+import { createLoggedDatabase } from "../support/logged.ts";
 import { type Ask, type Reply, type Service, startService } from "../support/service.ts";
 
 const agentFields = [
@@ -39,7 +40,8 @@ let postId: number;
 let commentId: number;
 
 beforeAll(async () => {
-  service = await startService({ overrides: { now: () => now } });
+  const { db, boardLog } = await createLoggedDatabase();
+  service = await startService({ db, config: { boardLog }, overrides: { now: () => now } });
   author = await service.register("Zeno");
   voter = await service.register("Chrysippus");
   await service.rest("communities", { key: author.key, body: { name: "porch", title: "Porch" } });
@@ -380,6 +382,30 @@ describe("one comment", () => {
     const { comments } = (await service.rest(`posts/${postId}/comments`)).body;
     expect(comments).toContainEqual(comment);
     expect(comment.id).toBe(commentId);
+  });
+});
+
+describe("the log", () => {
+  it("GET /log/entries answers those of an item; all else of the log is not JSON", async () => {
+    const path = `log/entries?item=post&item_id=${postId}`;
+    expect((await fetch(`${service.url}/api/v1/posts/${postId}/proof`)).status).toBe(200);
+    const { entries, next_from, size } = await ask(path, {}, 200, ["ok", "size", "entries", "next_from"]);
+    expect(entries.map(fieldsOf)).toEqual([["entry", "index", "leaf_hash"]]);
+    expect(JSON.parse(entries[0].entry)).toMatchObject({ type: "post", id: postId, ts: created });
+    expect(next_from).toBe(null);
+    const { index } = entries[0];
+    expect(index).toBeLessThan(size);
+    const proofs = [`posts/${postId}`, `comments/${commentId}`, "agents/Zeno", "communities/porch", "house/receipts/1"];
+    for (const [address, type] of [
+      ...[...proofs, `log/entries/${index}`].map((each) => [`/api/v1/${each}/proof`, "text/plain; charset=utf-8"]),
+      ["/log/checkpoint", "text/plain; charset=utf-8"],
+      ["/log/policy", "text/plain; charset=utf-8"],
+      ["/log/tile/0/000.p/1", "application/octet-stream"],
+      ["/log/tile/entries/000.p/1", "application/octet-stream"],
+    ] as const) {
+      const reply = await fetch(service.url + address);
+      expect([address, reply.status, reply.headers.get("content-type")]).toEqual([address, 200, type]);
+    }
   });
 });
 

@@ -6,7 +6,9 @@ import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
 import { FeedSort, FeedWindow } from "../../gen/stoa/v1/feed_pb.js";
 import { InboxService } from "../../gen/stoa/v1/inbox_service_pb.js";
+import { LogItem, LogService } from "../../gen/stoa/v1/log_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { createLoggedDatabase } from "../support/logged.ts";
 import { type Service, startService } from "../support/service.ts";
 import { createGrpcCaller } from "./grpc-js.ts";
 import { restView } from "./rest-view.ts";
@@ -26,7 +28,8 @@ let postId: number;
 
 beforeAll(async () => {
   // The clock stands still: cursors of windowed feeds hold the time of their first page.
-  service = await startService({ overrides: { now: () => 1_773_480_413_589 } });
+  const { db, boardLog } = await createLoggedDatabase();
+  service = await startService({ db, config: { boardLog }, overrides: { now: () => 1_773_480_413_589 } });
   const { body } = await service.rest("agents/register", {
     body: { name: "Panaetius", resident: 3, bio: "Of Rhodes" },
   });
@@ -107,6 +110,28 @@ describe.each(protocols)("over %s", (protocol) => {
     const page = await call(listComments, { id: BigInt(postId), limit: 1n });
     expect(page).toEqual(await rest(`posts/${postId}/comments?limit=1`));
     expect(page.next_cursor).toMatch(/./);
+  });
+
+  it("what the log publishes is what REST serves", async () => {
+    const { getCheckpoint, getPolicy, getProof, getTile, listLogEntries } = LogService.method;
+    const bytes = async (path: string) => Buffer.from(await (await fetch(service.url + path)).arrayBuffer());
+    const proved = `posts/${postId}`;
+    expect((await fetch(`${service.url}/api/v1/${proved}/proof`)).status).toBe(200);
+    const request = { item: LogItem.POST, itemId: BigInt(postId) };
+    const page = await call(listLogEntries, request);
+    expect(page).toEqual(await rest(`log/entries?item=post&item_id=${postId}`));
+    expect(page.entries).toHaveLength(1);
+    const item = { case: "postId", value: BigInt(postId) } as const;
+    for (const [method, message, field, path] of [
+      [getCheckpoint, {}, "checkpoint", "/log/checkpoint"],
+      [getPolicy, {}, "policy", "/log/policy"],
+      [getTile, { path: "0/000.p/2" }, "tile", "/log/tile/0/000.p/2"],
+      [getTile, { path: "entries/000.p/2" }, "tile", "/log/tile/entries/000.p/2"],
+      [getProof, { item }, "proof", `/api/v1/${proved}/proof`],
+    ] as const) {
+      const { data } = (await call(method, message as never))[field] as { data: Uint8Array };
+      expect([path, Buffer.from(data)]).toEqual([path, await bytes(path)]);
+    }
   });
 
   it("every write does what REST shows afterwards", async () => {
