@@ -4,7 +4,7 @@ import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
 import { operate } from "../operator/support.ts";
 import { createDatabaseWithSchema, type TestDatabase } from "../support/database.ts";
 import { beginTestLog, entriesOf, faultsOfLog } from "../support/log.ts";
-import { type Agent, type Moderated, startModerated } from "../support/moderation.ts";
+import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
 import { waitUntil } from "../support/wait.ts";
 
 let db: TestDatabase;
@@ -78,6 +78,17 @@ it("a text that contradicts the log is found, and never changed", async () => {
   const line = `posts.salt id ${id}: the text contradicts what the log has committed to: restore or remove it`;
   expect(await fsck("--repair")).toContain(`${line}; not repaired`);
   await db.rows("UPDATE posts SET body = LEFT(body, LENGTH(body) - 1) WHERE id = ?", [id]);
+});
+
+it("a removed text that contradicts the log is found while its text is kept", async () => {
+  const id = posts[3] as number;
+  await service.operator.remove({ postId: BigInt(id), reason: spam, keepForDays: 1n });
+  expect(await fsck()).toEqual([]);
+  await db.rows("UPDATE removed_posts SET body = CONCAT(body, '!') WHERE id = ?", [id]);
+  const line = `removed_posts.salt id ${id}: the text that is kept contradicts what the log has committed to`;
+  expect(await fsck("--repair")).toContain(`${line}; not repaired`);
+  await db.rows("UPDATE removed_posts SET body = LEFT(body, LENGTH(body) - 1) WHERE id = ?", [id]);
+  expect(await fsck()).toEqual([]);
 });
 
 it("a text that is not in the log is added", async () => {

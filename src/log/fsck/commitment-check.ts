@@ -6,10 +6,13 @@ import type { Finding, Outcome } from "../../store/recount/finding.ts";
 import { listRemoved, newestEntriesOf } from "../../store/recount/log.ts";
 import { insertIntoOutbox } from "../../store/tables/log-outbox.ts";
 import {
+  findRemovedRow,
   findSaltedRow,
+  listRemovedRows,
   listSaltedRows,
   lockSaltedRow,
   putSalts,
+  removedTableOf,
   type SaltedKind,
   type SaltedRows,
   saltedKinds,
@@ -49,12 +52,31 @@ export async function* checkCommitments(
       for (const row of rows) {
         if (row.salt === null && !isImported) continue;
         if (stateOf(kind, row, newest.get(row.id)) === "agrees") continue;
-        const state = await lookAgain(db, kind, row.id, isImported);
+        const state = await lookAgain(db, kind, row.id, isImported, findSaltedRow);
         if (state === "agrees") continue;
         const repairing = state === "not in the log" ? repairIn : undefined;
         const finding = { subject: `${tableOf(kind)}.salt`, key: { id: row.id }, problem: problems[state] };
         const repaired = (await repairing?.transaction(signal, (tx) => addToLog(tx, kind, row.id))) ?? false;
         yield { finding, repaired };
+      }
+      after = next === after ? undefined : next;
+    }
+  }
+}
+
+/** Compares each text that is kept of a removed post or comment, for its restore, with its newest commitment. */
+export async function* checkRemovedTexts(db: Queryable): AsyncGenerator<Finding, void> {
+  for (const kind of ["post", "comment"] as const) {
+    for (let after: number | undefined = -1; after !== undefined; ) {
+      const rows: SaltedRows[typeof kind][] = await listRemovedRows(db, kind, after, portion);
+      const next = rows.at(-1)?.id;
+      const kept = rows.filter(({ salt }) => salt !== null);
+      const newest = kept.length === 0 ? new Map() : await newestEntriesOf(db, kind, idsOf(kept), "content");
+      for (const row of kept) {
+        if (stateOf(kind, row, newest.get(row.id)) === "agrees") continue;
+        if ((await lookAgain(db, kind, row.id, false, findRemovedRow)) === "agrees") continue;
+        const problem = "the text that is kept contradicts what the log has committed to";
+        yield { subject: `${removedTableOf(kind)}.salt`, key: { id: row.id }, problem };
       }
       after = next === after ? undefined : next;
     }
@@ -88,11 +110,17 @@ const maxLooks = 5;
  * Looks again at a row that seems wrong: services may edit it between two statements. If its salt has not changed meanwhile,
  * what was read between agrees with it, because each edit has a new salt.
  */
-async function lookAgain(db: Queryable, kind: SaltedKind, id: number, isImported: boolean): Promise<State> {
+async function lookAgain<Kind extends SaltedKind>(
+  db: Queryable,
+  kind: Kind,
+  id: number,
+  isImported: boolean,
+  find: (db: Queryable, kind: Kind, id: number) => Promise<SaltedRows[Kind] | undefined>,
+): Promise<State> {
   for (let look = 0; look < maxLooks; look++) {
-    const before = await findSaltedRow(db, kind, id);
+    const before = await find(db, kind, id);
     const newest = (await newestEntriesOf(db, kind, [id], "content")).get(id);
-    const after = await findSaltedRow(db, kind, id);
+    const after = await find(db, kind, id);
     if (before === undefined || after === undefined || (after.salt === null && !isImported)) return "agrees";
     const isSame = before.salt === null ? after.salt === null : after.salt?.equals(before.salt);
     if (!isSame) continue;

@@ -14,7 +14,7 @@ import { openCheckpoint } from "../../tlog/notes/checkpoint.ts";
 import { parseVkey } from "../../tlog/notes/key.ts";
 import type { Tree } from "../../tlog/tree/proofs.ts";
 import { sha256, verifyEd25519 } from "../crypto.ts";
-import { checkCommitments, checkDeletions } from "./commitment-check.ts";
+import { checkCommitments, checkDeletions, checkRemovedTexts } from "./commitment-check.ts";
 import { EntriesCheck } from "./entries-check.ts";
 import { repairTile, TileCheck } from "./tile-check.ts";
 
@@ -45,6 +45,7 @@ export async function* checkLog(
     yield* checkTree(db, signal, repairIn, head, identity);
     const isImported = identity?.imported === "";
     yield* checkCommitments(db, signal, isImported, repairIn);
+    yield* unrepaired(checkRemovedTexts(db));
     yield* unrepaired(checkDeletions(db));
     yield* unrepaired(checkOutbox(db, now()));
   } catch (error) {

@@ -30,12 +30,21 @@ const tables = {
   comment: { table: "comments", columns: "author_id AS agent, body, post_id, parent_id", stands: "TRUE" },
 } as const;
 
+/** The kinds of rows that can be removed while their text is kept. */
+export type RemovableKind = "post" | "comment";
+
 /** The table where rows of a kind stand. */
 export function tableOf(kind: SaltedKind): string {
   return tables[kind].table;
 }
 
-const select = (kind: SaltedKind) => `SELECT id, salt, created_at, ${tables[kind].columns} FROM ${tables[kind].table}`;
+/** The table where removed rows of a kind are kept. */
+export function removedTableOf(kind: RemovableKind): string {
+  return `removed_${tables[kind].table}`;
+}
+
+const select = (kind: SaltedKind, table = tableOf(kind)) =>
+  `SELECT id, salt, created_at, ${tables[kind].columns} FROM ${table}`;
 
 /** A row that stands: it is neither removed nor erased. */
 export async function findSaltedRow<Kind extends SaltedKind>(
@@ -65,6 +74,26 @@ export function listSaltedRows<Kind extends SaltedKind>(
   limit: number,
 ): Promise<SaltedRows[Kind][]> {
   return db.rows(`${select(kind)} WHERE id > ? AND ${tables[kind].stands} ORDER BY id LIMIT ?`, [after, String(limit)]);
+}
+
+/** A row that is removed. Its salt is null if its text is erased, or was never in the log. */
+export async function findRemovedRow<Kind extends RemovableKind>(
+  db: Queryable,
+  kind: Kind,
+  id: number,
+): Promise<SaltedRows[Kind] | undefined> {
+  const sql = `${select(kind, removedTableOf(kind))} WHERE id = ?`;
+  return (await db.rows<SaltedRows[Kind]>(sql, [id]))[0];
+}
+
+/** The rows after an id that are removed, in the order of their ids. */
+export function listRemovedRows<Kind extends RemovableKind>(
+  db: Queryable,
+  kind: Kind,
+  after: number,
+  limit: number,
+): Promise<SaltedRows[Kind][]> {
+  return db.rows(`${select(kind, removedTableOf(kind))} WHERE id > ? ORDER BY id LIMIT ?`, [after, String(limit)]);
 }
 
 /** The highest id of a kind. Ids count up from 1, so there are at most this many rows. */
