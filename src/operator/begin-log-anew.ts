@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { UsageError } from "../cli/usage.ts";
 import { sha256, verifyEd25519 } from "../log/crypto.ts";
 import { LogFolder } from "../log/folder/log-folder.ts";
@@ -28,15 +28,16 @@ export async function beginLogAnew(context: OperatorContext, origin: string): Pr
     if (identity === undefined) throw new Error("the database has no log: a start with a key begins one");
     const before = await parseVkey(identity.vkey, sha256);
     const fresh = checkKey(key, origin, before);
-    const newest = await newestTree(db, path, before, signal);
+    const archive = `before-${fresh.id}`;
+    const newest = await newestTree(db, [path, join(path, archive)], before, signal);
     const previous: LogEntry["previous"] = newest && {
       origin: before.name,
       root: toHex(newest.root),
       size: newest.size,
       vkey: identity.vkey,
     };
-    await beginAnew(fresh, previous, { db, now: Date.now, hasReplicas: config.database !== undefined, signal });
-    await LogFolder.archive(path, `before-${fresh.id}`);
+    const options = { db, now: Date.now, hasReplicas: config.database !== undefined, signal };
+    await beginAnew(fresh, previous, options, () => LogFolder.archive(path, archive));
     out(`the log ${before.name} has ended with ${newest?.size ?? 0} published entries`);
     out(`the log ${origin} has begun: ${formatVkey(fresh)}`);
     out("tell everybody the new key; other replicas need an empty log folder");
@@ -54,12 +55,24 @@ function checkKey(key: SignerKey | undefined, origin: string, before: NoteKey): 
   );
 }
 
-/** The newest tree that was published, by the folder and by the note in the database. @throws DataFolderInUse */
-async function newestTree(db: Database, path: string, key: NoteKey, signal: AbortSignal): Promise<Tree | undefined> {
-  const own = await treeOfFolder(path, key);
+/**
+ * The newest tree that was published, by the note in the database, the folder, and where an interrupted run has moved that.
+ * @throws DataFolderInUse
+ */
+async function newestTree(
+  db: Database,
+  paths: readonly string[],
+  key: NoteKey,
+  signal: AbortSignal,
+): Promise<Tree | undefined> {
   const { note } = await readLogHead(db.reader(signal));
   const stored = note === null ? undefined : (await openCheckpoint(toUtf8(note), [key], verifyEd25519)).checkpoint;
-  return (own?.size ?? 0) >= (stored?.size ?? 0) ? own : stored;
+  let newest: Tree | undefined = stored;
+  for (const path of paths) {
+    const tree = await treeOfFolder(path, key);
+    if ((tree?.size ?? 0) >= (newest?.size ?? 0)) newest = tree;
+  }
+  return newest;
 }
 
 async function treeOfFolder(path: string, key: NoteKey): Promise<Tree | undefined> {

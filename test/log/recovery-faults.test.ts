@@ -1,4 +1,6 @@
-import { join } from "node:path";
+import promises from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import { basename, join } from "node:path";
 import { expect, it } from "vitest";
 import { LogFolder } from "../../src/log/folder/log-folder.ts";
 import type { SignedTree } from "../../src/log/folder/segments.ts";
@@ -34,7 +36,18 @@ it("a log whose key is lost ends, and another one begins that names it and has e
   expect([refused.status, refused.notes.join()]).toEqual([2, expect.stringMatching(/has no key: first run keygen/)]);
   await operateWith({ STOA_LOG_ORIGIN: origin }, ["keygen", join(dataDir, "log", "key")]);
   expect((await operateWith(settings, ["recover", "--log", "--begin-anew", testOrigin])).status).toBe(2);
-  const { status, out } = await operateWith(settings, ["recover", "--log", "--begin-anew", origin]);
+  const anew = () => operateWith(settings, ["recover", "--log", "--begin-anew", origin]);
+  // It moves the folder of the old log before the new one begins: the entries, and then the checkpoint.
+  for (const [failing, when] of [
+    ["entries", "before"],
+    ["entries", "after"],
+    ["checkpoint", "before"],
+    ["checkpoint", "after"],
+  ] as const) {
+    expect((await whileRenameFails(failing, when, anew)).status).not.toBe(0);
+    expect(await db.rows("SELECT origin FROM log_identity")).toEqual([{ origin: testOrigin }]);
+  }
+  const { status, out } = await anew();
   expect([status, out[1]]).toEqual([
     0,
     expect.stringMatching(/^the log stoa\.test\/log2 has begun: stoa\.test\/log2\+/),
@@ -56,6 +69,23 @@ it("a log whose key is lost ends, and another one begins that names it and has e
   expect((await db.rows<{ imported: string }>("SELECT imported FROM log_identity"))[0]?.imported).toBe("agent 0");
   expect((await again.rest("/readyz")).body.warning).toBeUndefined();
 });
+
+/** Does something while a file or folder cannot be renamed, or no answer comes although it was. */
+async function whileRenameFails<T>(name: string, when: "before" | "after", work: () => Promise<T>): Promise<T> {
+  const { rename } = promises;
+  promises.rename = async (from, to) => {
+    const fails = basename(String(to)) === name;
+    if (!fails || when === "after") await rename(from, to);
+    if (fails) throw Object.assign(new Error("input/output error"), { code: "EIO" });
+  };
+  syncBuiltinESMExports();
+  try {
+    return await work();
+  } finally {
+    promises.rename = rename;
+    syncBuiltinESMExports();
+  }
+}
 
 /** A database whose transaction number `failing` gets no answer, before or after it has committed. */
 function failingAt(db: Database, failing: number, when: string): { db: Database; count: () => number } {

@@ -125,10 +125,13 @@ export class LogFolder {
     return range;
   }
 
-  /** Moves checkpoint and entries of a log that has ended aside. The caller must hold the lock of the folder. */
+  /**
+   * Moves checkpoint and entries of a log that has ended aside. The caller must hold the lock of the folder. If it is
+   * interrupted, it can be done again: the entries go first, because a folder without a checkpoint drops its entries.
+   */
   static async archive(path: string, name: string): Promise<void> {
     await makeFolder(join(path, name), 0o700);
-    for (const each of [checkpointName, "entries"]) {
+    for (const each of ["entries", checkpointName]) {
       await rename(join(path, each), join(path, name, each)).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== "ENOENT") throw error;
       });

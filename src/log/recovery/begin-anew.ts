@@ -12,8 +12,14 @@ const portion = 1_000;
  * Ends the log of the database, and begins another one with a new name and a new key. What stands is imported into it. All
  * replicas must have been stopped. If it is interrupted, the log is frozen, and it can be run again.
  * @param previous the log that it replaces, as it was published last; undefined if that was never published
+ * @param archive moves what this replica has published of it aside
  */
-export async function beginAnew(key: SignerKey, previous: LogEntry["previous"], options: BeginOptions): Promise<void> {
+export async function beginAnew(
+  key: SignerKey,
+  previous: LogEntry["previous"],
+  options: BeginOptions,
+  archive: () => Promise<void>,
+): Promise<void> {
   const { db, signal } = options;
   await db.transaction(signal, (tx) => putLogRestored(tx, true));
   for (const table of saltedTables) {
@@ -22,6 +28,8 @@ export async function beginAnew(key: SignerKey, previous: LogEntry["previous"], 
     }
   }
   await truncateLog(db, signal);
+  // Once the new log has begun, its replica must not find the folder of the old one.
+  await archive();
   const { identity, entry, leaf } = firstEntry(key, options, previous);
   await db.transaction(signal, async (tx) => {
     await endLog(tx);
