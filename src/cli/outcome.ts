@@ -1,8 +1,6 @@
 import { StoaError } from "../client/receipts.ts";
 import { findingOf } from "../client/signed-log/finding.ts";
-
-/** `verified` also means done. */
-export const exitStatus = { verified: 0, doesNotVerify: 1, unusableCommand: 2, notChecked: 3 } as const;
+import { exitStatus } from "./command.ts";
 
 /** How a command that checks something has ended. */
 export interface Outcome {
@@ -13,7 +11,7 @@ export interface Outcome {
   reason: string | null;
 }
 
-export const good: Outcome = { status: exitStatus.verified, ok: true, reason: null };
+export const good: Outcome = { status: exitStatus.done, ok: true, reason: null };
 
 /**
  * What a failure says of a log.
@@ -21,13 +19,13 @@ export const good: Outcome = { status: exitStatus.verified, ok: true, reason: nu
  * @throws errors that are no such result
  */
 export function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
-  if (signal.aborted) return { status: exitStatus.notChecked, ok: null, reason: "interrupted: it was not done" };
+  if (signal.aborted) return { status: exitStatus.failed, ok: null, reason: "interrupted: it was not done" };
   const finding = findingOf(error);
   if (finding !== undefined) {
-    return { status: exitStatus.doesNotVerify, ok: false, reason: `${finding.fault}: ${finding.message}` };
+    return { status: exitStatus.found, ok: false, reason: `${finding.fault}: ${finding.message}` };
   }
   if (error instanceof StoaError) {
-    return { status: exitStatus.notChecked, ok: null, reason: `${error.kind}: ${error.message}` };
+    return { status: exitStatus.failed, ok: null, reason: `${error.kind}: ${error.message}` };
   }
   throw error;
 }

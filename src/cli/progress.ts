@@ -18,7 +18,7 @@ export class Progress {
   #visible = false;
 
   /** @param noun what is counted. @param now gives milliseconds from any origin */
-  constructor(terminal: Terminal, noun = "receipts", now: () => number = () => performance.now()) {
+  constructor(terminal: Terminal, noun: string, now: () => number = () => performance.now()) {
     this.#terminal = terminal;
     this.#noun = noun;
     this.#now = now;

@@ -1,11 +1,11 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { UsageError } from "../cli/usage.ts";
+import { exitStatus } from "../cli/command.ts";
+import { parseArguments, UsageError } from "../cli/usage.ts";
 import { writeWhole } from "../process/whole-file.ts";
 import { type BackupSummary, writeBackup } from "../store/backup/write-backup.ts";
-import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
+import { commonHelp, type OperatorCommand, type OperatorContext } from "./command.ts";
 import { withAddresses } from "./database.ts";
-import { parseOperatorArgs } from "./run.ts";
 
 const help = `Usage: stoa backup FILE
 
@@ -40,7 +40,7 @@ export function describeBackup({ head, engine, schema }: BackupSummary["header"]
 
 /** The only argument. A relative path begins in the user's folder, not in the one in which npm runs the command. */
 export function fileOf(args: string[], { folder }: OperatorContext): string {
-  const { positionals } = parseOperatorArgs(args, {});
+  const { positionals } = parseArguments(args, {});
   const [file, ...more] = positionals;
   if (file === undefined || file === "") throw new UsageError("the FILE is missing");
   if (more.length > 0) throw new UsageError("there is more than one FILE");

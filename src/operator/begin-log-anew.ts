@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import { exitStatus } from "../cli/command.ts";
 import { UsageError } from "../cli/usage.ts";
 import { sha256, verifyEd25519 } from "../log/crypto.ts";
 import { LogFolder } from "../log/folder/log-folder.ts";
@@ -14,7 +15,7 @@ import { openCheckpoint } from "../tlog/notes/checkpoint.ts";
 import { formatVkey, type NoteKey, parseVkey } from "../tlog/notes/key.ts";
 import type { SignerKey } from "../tlog/notes/signer-key.ts";
 import type { Tree } from "../tlog/tree/proofs.ts";
-import { exitStatus, type OperatorContext } from "./command.ts";
+import type { OperatorContext } from "./command.ts";
 import { checkMigrated, withDatabase } from "./database.ts";
 
 /** Ends the log of the board, and begins another one. @returns the exit status */

@@ -1,3 +1,4 @@
+import type { Command } from "../cli/command.ts";
 import type { Config } from "../config/config.ts";
 
 /** The environment of a command, besides its arguments. */
@@ -14,31 +15,12 @@ export interface OperatorContext {
   note(line: string): void;
 }
 
-/** A command that an operator runs as `npm run stoa -- NAME …`. */
-export interface OperatorCommand {
+/** A command that an operator runs as `npm run stoa -- NAME …`. Its failures are Errors with one line. */
+export interface OperatorCommand extends Command<OperatorContext> {
   readonly name: string;
   /** One line for the list of commands. */
   readonly summary: string;
-  /** The whole text of `NAME --help`. */
-  readonly help: string;
-  /**
-   * @param args the arguments after the name
-   * @returns the exit status
-   * @throws UsageError when the arguments are wrong; Error with one line when the command fails
-   */
-  run(args: string[], context: OperatorContext): Promise<number>;
 }
-
-/** The exit statuses of all commands. */
-export const exitStatus = {
-  done: 0,
-  /** The command was done, and has found a problem. */
-  found: 1,
-  /** The arguments or the settings cannot be used. */
-  unusable: 2,
-  /** The command could not be done. */
-  failed: 3,
-};
 
 /** The lines that every help text ends with. */
 export const commonHelp = `The command uses the settings of the service (STOA_DATABASE_URL, STOA_DATA_DIR, …).

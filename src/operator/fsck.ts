@@ -1,4 +1,6 @@
 import { describeFinding, type Outcome, recountBoard } from "../board/recount/recount.ts";
+import { exitStatus } from "../cli/command.ts";
+import { parseOptions } from "../cli/usage.ts";
 import { checkLedger } from "../ledger/fsck/ledger-check.ts";
 import { checkModerations } from "../ledger/fsck/moderation-check.ts";
 import { checkLog } from "../log/fsck/log-check.ts";
@@ -8,9 +10,8 @@ import { newestPostTime } from "../store/recount/posts.ts";
 import { checkReplies } from "../store/recount/replies.ts";
 import { checkSchema } from "../store/schema/schema-check.ts";
 import { type FsckKind, type FsckRun, putLastFsck } from "../store/tables/last-fsck.ts";
-import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
+import { commonHelp, type OperatorCommand, type OperatorContext } from "./command.ts";
 import { checkMigrated, withDatabase } from "./database.ts";
-import { parseOptions } from "./run.ts";
 import { withSpace } from "./write-space.ts";
 
 /** One connection walks through a table; the others read and repair meanwhile. */

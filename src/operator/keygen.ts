@@ -1,8 +1,9 @@
+import { exitStatus } from "../cli/command.ts";
 import { parseOrigin } from "../config/values.ts";
 import { makeKey, writeKeyFile } from "../log/key-file.ts";
 import { formatVkey } from "../tlog/notes/key.ts";
 import { fileOf } from "./backup.ts";
-import { commonHelp, exitStatus, type OperatorCommand } from "./command.ts";
+import { commonHelp, type OperatorCommand } from "./command.ts";
 
 const help = `Usage: stoa keygen FILE
 

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { exitStatus } from "../cli/command.ts";
 import { sha256 } from "../log/crypto.ts";
 import { LogFolder } from "../log/folder/log-folder.ts";
 import { FolderDamage } from "../log/folder/segments.ts";
@@ -9,7 +10,7 @@ import { readLogHead } from "../store/tables/log-head.ts";
 import { readLogIdentity } from "../store/tables/log-identity.ts";
 import { equalBytes } from "../tlog/encoding.ts";
 import { type NoteKey, parseVkey } from "../tlog/notes/key.ts";
-import { exitStatus, type OperatorContext } from "./command.ts";
+import type { OperatorContext } from "./command.ts";
 import { checkMigrated, withDatabase } from "./database.ts";
 
 interface RecoveryArguments {

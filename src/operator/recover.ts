@@ -1,4 +1,5 @@
-import { UsageError } from "../cli/usage.ts";
+import { exitStatus } from "../cli/command.ts";
+import { parseOptions, UsageError } from "../cli/usage.ts";
 import { ClockGuard } from "../ledger/clock/clock-guard.ts";
 import { TrustedClock } from "../ledger/clock/trusted-clock.ts";
 import { headFolder } from "../ledger/head-guard/head-folder.ts";
@@ -7,10 +8,9 @@ import { type Inspection, LedgerRecovery } from "../ledger/head-guard/recovery.t
 import { SealChecks } from "../ledger/sealing/seal-checks.ts";
 import type { Head } from "../receipt/recovery.ts";
 import { beginLogAnew } from "./begin-log-anew.ts";
-import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
+import { commonHelp, type OperatorCommand, type OperatorContext } from "./command.ts";
 import { checkMigrated, withDatabase } from "./database.ts";
 import { runLogRecovery } from "./recover-log.ts";
-import { parseOptions } from "./run.ts";
 
 const help = `Usage: stoa recover [--abandon SEQ:HASH --note TEXT]
        stoa recover --log [--from DIR|URL] [--as-is] [--begin-anew ORIGIN]

@@ -1,3 +1,4 @@
+import { exitStatus } from "../cli/command.ts";
 import { Alarm } from "../ledger/verification/alarm.ts";
 import { type Verified, verifyFrom } from "../ledger/verification/verification.ts";
 import { chainStart } from "../receipt/verify.ts";
@@ -6,7 +7,7 @@ import type { Database } from "../store/database/database.ts";
 import { schemaState } from "../store/schema/migration-records.ts";
 import { describeBackup, fileOf } from "./backup.ts";
 import { withBackup } from "./backup-file.ts";
-import { commonHelp, exitStatus, type OperatorCommand } from "./command.ts";
+import { commonHelp, type OperatorCommand } from "./command.ts";
 import { withDatabase } from "./database.ts";
 
 const help = `Usage: stoa restore FILE

@@ -1,11 +1,11 @@
-import { type ParseArgsConfig, parseArgs } from "node:util";
-import { help as clientHelp } from "../cli/arguments.ts";
+import { asksForHelp, exitStatus } from "../cli/command.ts";
+import { help as clientHelp } from "../cli/commands.ts";
 import { escapeUnsafe } from "../cli/terminal-text.ts";
 import { UsageError } from "../cli/usage.ts";
 import { ConfigError, readConfig } from "../config/config.ts";
 import { schemaFaultOf } from "../store/database/database-errors.ts";
 import { restoreAdvice } from "../store/schema/migration-records.ts";
-import { exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
+import type { OperatorCommand, OperatorContext } from "./command.ts";
 
 /** The environment in which a command runs. */
 export interface Surroundings extends Omit<OperatorContext, "config"> {
@@ -37,7 +37,7 @@ export async function runOperatorCommand(
     surroundings.note(`stoa ${command.name}: ${message.replace(/\s*\n\s*/g, " ")}`);
     return status;
   };
-  if (args.includes("--help") || args.includes("-h")) {
+  if (asksForHelp(args)) {
     surroundings.out(command.help.trimEnd());
     return exitStatus.done;
   }
@@ -50,34 +50,6 @@ export async function runOperatorCommand(
       return fail(`${error.message}; see stoa ${command.name} --help`, exitStatus.unusable);
     if (error instanceof ConfigError) return fail(error.message, exitStatus.unusable);
     return fail(explain(error), exitStatus.failed);
-  }
-}
-
-/**
- * Parses the arguments of a command that has only options.
- * @throws UsageError
- */
-export function parseOptions<Options extends NonNullable<ParseArgsConfig["options"]>>(
-  args: string[],
-  options: Options,
-) {
-  const { values, positionals } = parseOperatorArgs(args, options);
-  if (positionals.length > 0) throw new UsageError(`there is one argument too many: ${positionals[0]}`);
-  return values;
-}
-
-/**
- * Parses the arguments of a command.
- * @throws UsageError
- */
-export function parseOperatorArgs<Options extends NonNullable<ParseArgsConfig["options"]>>(
-  args: string[],
-  options: Options,
-) {
-  try {
-    return parseArgs({ args, options, allowPositionals: true });
-  } catch (error) {
-    throw new UsageError((error as Error).message);
   }
 }
 

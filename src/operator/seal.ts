@@ -1,3 +1,5 @@
+import { exitStatus } from "../cli/command.ts";
+import { parseOptions } from "../cli/usage.ts";
 import type { Config } from "../config/config.ts";
 import { dateOf, dayMs, startOf } from "../ledger/calendar.ts";
 import { ClockGuard } from "../ledger/clock/clock-guard.ts";
@@ -11,9 +13,8 @@ import { dueDays } from "../ledger/sealing/day-sealer.ts";
 import { type SealCheck, SealChecks } from "../ledger/sealing/seal-checks.ts";
 import type { Database } from "../store/database/database.ts";
 import { readCalendar } from "../store/tables/seals.ts";
-import { commonHelp, exitStatus, type OperatorCommand, type OperatorContext } from "./command.ts";
+import { commonHelp, type OperatorCommand, type OperatorContext } from "./command.ts";
 import { checkMigrated, withDatabase } from "./database.ts";
-import { parseOptions } from "./run.ts";
 
 const help = `Usage: stoa seal [--catch-up] [--through DATE]
 

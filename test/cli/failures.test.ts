@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { verifyHelp } from "../../src/cli/arguments.ts";
+import { verifyHelp } from "../../src/cli/verify/arguments.ts";
 import { answerStream, shownChain, startFake } from "../client/fake-stoa.ts";
 import { nodeEnvironment } from "../support/node-environment.ts";
 import { runStoa, scratchFolder } from "./stoa.ts";

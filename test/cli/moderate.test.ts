@@ -127,7 +127,7 @@ describe("stoa moderate", () => {
     expect(await moderate("restore", "comment", `${comment?.id}`)).toEqual({
       status: 1,
       stdout: "",
-      stderr: "stoa moderate: the service says not_found: The text of this comment has been erased.\n",
+      stderr: "stoa: the service says not_found: The text of this comment has been erased.\n",
     });
     expect(await moderate("lock", "post", `${id}`)).toEqual(done(`locked post ${id}`));
     expect(await postOf(id)).toMatchObject({ locked: true });
@@ -260,7 +260,7 @@ describe("stoa moderate asks", () => {
     expect(await runStoa(args, home, environment)).toEqual({
       status: 2,
       stdout: "",
-      stderr: "stoa moderate: there is no terminal to ask on; add --yes if you are sure; see stoa moderate --help\n",
+      stderr: "stoa: there is no terminal to ask on; add --yes if you are sure; see stoa moderate --help\n",
     });
     expect(fake.asked).toEqual([]);
   });
@@ -283,7 +283,7 @@ describe("stoa moderate fails with one line", () => {
   ])("and status 2 for the arguments %j", async (args, message) => {
     const { status, stdout, stderr } = await moderate(...args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
-    expect(stderr).toMatch(/^stoa moderate: [^\n]*; see stoa moderate --help\n$/);
+    expect(stderr).toMatch(/^stoa: [^\n]*; see stoa moderate --help\n$/);
     expect(stderr).toMatch(message);
   });
 
@@ -291,7 +291,7 @@ describe("stoa moderate fails with one line", () => {
     const missing = await runStoa(["moderate", service.url, "reports"], home);
     expect(missing).toMatchObject({ status: 2, stderr: expect.stringContaining("STOA_OPERATOR_TOKEN is not set") });
     const wrong = await runStoa(["moderate", service.url, "reports"], home, { STOA_OPERATOR_TOKEN: "wrong".repeat(8) });
-    expect(wrong).toMatchObject({ status: 2, stderr: expect.stringMatching(/^stoa moderate: .*unauthorized.*\n$/) });
+    expect(wrong).toMatchObject({ status: 2, stderr: expect.stringMatching(/^stoa: .*unauthorized.*\n$/) });
     const unusable = await runStoa(["moderate", service.url, "reports"], home, { STOA_OPERATOR_TOKEN: "two\nlines" });
     expect(unusable).toMatchObject({ status: 2, stderr: expect.stringContaining("is not an operator token") });
   });
@@ -300,7 +300,7 @@ describe("stoa moderate fails with one line", () => {
     expect(await moderate("suspend", "Nobody-here", "--reason", "spam", "--yes")).toEqual({
       status: 1,
       stdout: "",
-      stderr: "stoa moderate: the service says not_found: There is no agent with this name.\n",
+      stderr: "stoa: the service says not_found: There is no agent with this name.\n",
     });
   });
 
@@ -308,7 +308,7 @@ describe("stoa moderate fails with one line", () => {
     const fake = await startFake([]);
     fake.intercept = (_, response) => !!response.writeHead(200, { "content-type": "text/html" }).end("<p>welcome</p>");
     const run = await runStoa(["moderate", fake.url, "reports"], home, environment);
-    expect(run).toMatchObject({ status: 3, stdout: "", stderr: expect.stringMatching(/^stoa moderate: [^\n]+\n$/) });
+    expect(run).toMatchObject({ status: 3, stdout: "", stderr: expect.stringMatching(/^stoa: [^\n]+\n$/) });
   });
 
   it("and status 3 when the service was started without an operator token", async () => {

@@ -1,7 +1,6 @@
-import { parseArgs } from "node:util";
 import type { NoteKey } from "../../tlog/notes/key.ts";
 import { parseLogKey } from "../log-key.ts";
-import { parseUrl, UsageError } from "../usage.ts";
+import { parseArguments, parseUrl, UsageError } from "../usage.ts";
 
 export interface MirrorArguments {
   /** The root address of a Stoa, or the address of a log. Without a slash at the end. */
@@ -31,29 +30,15 @@ Exit status:
   3  the log could not be reached, or there is no log
 `;
 
-/** @returns undefined if help is wanted. @throws UsageError */
-export async function parseMirror(args: string[]): Promise<MirrorArguments | undefined> {
-  const { values, positionals } = parse(args);
-  if (values.help) return undefined;
+/** @throws UsageError */
+export async function parseMirror(args: string[]): Promise<MirrorArguments> {
+  const { values, positionals } = parseArguments(args, {
+    "log-key": { type: "string" },
+    json: { type: "boolean", default: false },
+  });
   const [address, folder, ...more] = positionals;
   const url = parseUrl(address);
   if (folder === undefined || folder === "") throw new UsageError("the folder is missing");
   if (more.length > 0) throw new UsageError("there is more than a URL and a folder");
   return { url, folder, key: await parseLogKey(values["log-key"]), json: values.json };
-}
-
-function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        "log-key": { type: "string" },
-        json: { type: "boolean", default: false },
-        help: { type: "boolean", short: "h", default: false },
-      },
-    });
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
 }

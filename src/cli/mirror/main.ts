@@ -1,17 +1,13 @@
-import type { Caller } from "../caller.ts";
-import { interruptedBy } from "../interrupted.ts";
-import { exitStatus } from "../outcome.ts";
+import { type Caller, interruptedBy } from "../caller.ts";
+import type { Command } from "../command.ts";
+import { Output } from "../output.ts";
 import { mirrorHelp, parseMirror } from "./arguments.ts";
 import { mirror } from "./mirror.ts";
-import { MirrorOutput } from "./output.ts";
 
-/** Runs `stoa mirror` with the arguments after the name. @returns the exit status. @throws UsageError or StateError */
-export async function runMirror(args: string[], caller: Caller): Promise<number> {
-  const options = await parseMirror(args);
-  if (options !== undefined) {
-    const output = new MirrorOutput(caller.stdout, caller.stderr, options.json);
-    return mirror(options, output, interruptedBy(caller, ["SIGINT", "SIGTERM"]));
-  }
-  caller.stdout.write(mirrorHelp);
-  return exitStatus.verified;
-}
+export const mirrorCommand: Command<Caller> = {
+  help: mirrorHelp,
+  async run(args, caller) {
+    const options = await parseMirror(args);
+    return mirror(options, new Output(caller, options.json, "entries"), interruptedBy(caller, ["SIGINT", "SIGTERM"]));
+  },
+};

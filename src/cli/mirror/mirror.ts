@@ -1,22 +1,23 @@
 import { resolve } from "node:path";
 import { StoaError } from "../../client/receipts.ts";
-import { findingOf, LogFinding } from "../../client/signed-log/finding.ts";
+import { findingOf } from "../../client/signed-log/finding.ts";
 import { type KnownLog, SignedLog } from "../../client/signed-log/signed-log.ts";
-import { LogSource } from "../../client/signed-log/source.ts";
+import { toBase64 } from "../../tlog/encoding.ts";
 import { formatVkey } from "../../tlog/notes/key.ts";
+import { openLog } from "../open-log.ts";
 import { good, outcomeOf } from "../outcome.ts";
+import type { Output } from "../output.ts";
 import { StateError } from "../state.ts";
 import type { MirrorArguments } from "./arguments.ts";
 import { copyTree } from "./copy.ts";
 import { MirrorFolder } from "./folder.ts";
-import type { MirrorOutput } from "./output.ts";
 
 /**
  * Copies the new entries of a log into a folder, and reports to the output.
  * @returns the exit status
  * @throws StateError if the folder cannot be used
  */
-export async function mirror(options: MirrorArguments, output: MirrorOutput, signal: AbortSignal): Promise<number> {
+export async function mirror(options: MirrorArguments, output: Output, signal: AbortSignal): Promise<number> {
   const { url, key } = options;
   const begun = performance.now();
   const folder = new MirrorFolder(resolve(options.folder));
@@ -25,24 +26,28 @@ export async function mirror(options: MirrorArguments, output: MirrorOutput, sig
   let log: SignedLog | undefined;
   let outcome = good;
   try {
-    log = await openLog(url, known, signal);
-    if (known.key === undefined) output.unpinned(log.key);
+    // A Stoa has its log below its root address. A mirror may be anywhere.
+    log = await openLog([`${url}/log`, url], known, output, signal);
     if (log.tree.size > from) await update(folder, log, from, output);
   } catch (error) {
     outcome = outcomeOf(error, signal);
   }
-  output.end({
-    ...outcome,
-    url,
-    dir: folder.path,
-    origin: log?.key.name ?? null,
-    vkey: log === undefined ? null : formatVkey(log.key),
-    from,
-    to: outcome.ok ? (log as SignedLog).tree.size : from,
-    root: outcome.ok ? (log as SignedLog).checkpoint.root : null,
-    durationMs: performance.now() - begun,
-  });
-  return outcome.status;
+  const { ok, reason, status } = outcome;
+  const { path: dir } = folder;
+  const origin = log?.key.name ?? null;
+  const vkey = log === undefined ? null : formatVkey(log.key);
+  const { size: to, root } = ok && log !== undefined ? log.checkpoint : { size: from, root: null };
+  const hash = root === null ? null : toBase64(root);
+  const durationMs = Math.round(performance.now() - begun);
+  output.end(
+    { ok, url, dir, origin, vkey, from, to, root: hash, reason, duration_ms: durationMs },
+    ok === null
+      ? `${url} could not be copied: ${reason}`
+      : ok
+        ? `${dir} has ${to} entries of ${origin}, ${to - from} of them new`
+        : `the log of ${url} does not verify: ${reason}`,
+  );
+  return status;
 }
 
 /** What the folder already has. @throws StateError if it is not the mirror of a log, or damaged */
@@ -58,17 +63,7 @@ async function openFolder(folder: MirrorFolder, key: KnownLog["key"]): Promise<K
   }
 }
 
-/** A Stoa has its log below its root address. A mirror may be anywhere. */
-async function openLog(url: string, known: KnownLog, signal: AbortSignal): Promise<SignedLog> {
-  for (const address of [`${url}/log`, url]) {
-    const log = await SignedLog.open(new LogSource(address, signal), known, signal);
-    if (log !== undefined) return log;
-  }
-  if (known.tree !== undefined) throw new LogFinding("gone", "there is no log at this address any more");
-  throw new StoaError("unusable", "there is no log at this address");
-}
-
-async function update(folder: MirrorFolder, log: SignedLog, from: number, output: MirrorOutput): Promise<void> {
+async function update(folder: MirrorFolder, log: SignedLog, from: number, output: Output): Promise<void> {
   await folder.prepare();
   try {
     const { size } = log.tree;

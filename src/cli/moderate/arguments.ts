@@ -1,6 +1,5 @@
-import { parseArgs } from "node:util";
 import { type ModerationQuery, type Words, words } from "../../client/index.ts";
-import { parseUrl, UsageError } from "../usage.ts";
+import { parseArguments, parseUrl, UsageError } from "../usage.ts";
 
 /** A post or a comment, as the contract names one in requests. */
 export type Item = { postId: number } | { commentId: number };
@@ -49,13 +48,12 @@ export interface ModerateArguments {
 }
 
 const text = { type: "string" } as const;
-const flag = { type: "boolean", default: false } as const;
-const names = { type: "string", multiple: true, default: [] as string[] } as const;
+const flag = { type: "boolean" } as const;
+const names = { type: "string", multiple: true } as const;
 
 const options = {
   json: flag,
   yes: flag,
-  help: { type: "boolean", short: "h", default: false },
   reason: text,
   note: text,
   "keep-days": text,
@@ -92,33 +90,22 @@ const optionsOf: Record<Act["act"], readonly string[]> = {
   resolve: [],
 };
 
-/** @returns undefined if help is wanted. @throws UsageError */
-export function parseModerate(args: string[]): ModerateArguments | undefined {
-  const { values, positionals, given } = parse(args);
-  if (values.help) return undefined;
+/** @throws UsageError */
+export function parseModerate(args: string[]): ModerateArguments {
+  const { values, positionals } = parseArguments(args, options);
+  const { json = false, yes = false, ...others } = values;
   const [urlText, name, ...rest] = positionals;
   const url = parseUrl(urlText);
   if (name === undefined) throw new UsageError("the act is missing, such as reports");
   if (!(name in optionsOf)) throw new UsageError(`there is no act ${JSON.stringify(name)}`);
-  const wrong = given.find(
-    (option) => !["json", "yes"].includes(option) && !optionsOf[name as Act["act"]].includes(option),
-  );
+  const wrong = Object.keys(others).find((option) => !optionsOf[name as Act["act"]].includes(option));
   if (wrong !== undefined) throw new UsageError(`${name} has no option --${wrong}`);
-  const act = toAct(name as Act["act"], rest, values);
+  const act = toAct(name as Act["act"], rest, others);
   if (rest.length > 0) throw new UsageError(`there is one argument too many: ${JSON.stringify(rest[0])}`);
-  return { url, json: values.json, yes: values.yes, act };
+  return { url, json, yes, act };
 }
 
-function parse(args: string[]) {
-  try {
-    const { values, positionals, tokens } = parseArgs({ args, options, allowPositionals: true, tokens: true });
-    return { values, positionals, given: tokens.flatMap((token) => (token.kind === "option" ? [token.name] : [])) };
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
-}
-
-type Values = ReturnType<typeof parse>["values"];
+type Values = Omit<ReturnType<typeof parseArguments<typeof options>>["values"], "json" | "yes">;
 
 /** Takes the arguments of an act from the front of `rest`. */
 function toAct(act: Act["act"], rest: string[], values: Values): Act {
@@ -144,7 +131,7 @@ function toAct(act: Act["act"], rest: string[], values: Values): Act {
     case "remove-content":
       return { act, name: takeName(rest, "agent"), ...toWhy(values), keepForDays: toDays(values) };
     case "erase":
-      return { act, name: takeName(rest, "agent"), ...toWhy(values), content: values.content };
+      return { act, name: takeName(rest, "agent"), ...toWhy(values), content: values.content ?? false };
     case "community":
       return { act, name: takeName(rest, "community"), ...toChange(values) };
     case "resolve":
@@ -193,7 +180,7 @@ function toTime(given: string | undefined): Date | undefined {
   return time;
 }
 
-function toChange({ title, description, appoint, dismiss }: Values): CommunityChange {
+function toChange({ title, description, appoint = [], dismiss = [] }: Values): CommunityChange {
   if (title === undefined && description === undefined && appoint.length + dismiss.length === 0) {
     throw new UsageError("say what to change: --title, --description, --appoint or --dismiss");
   }

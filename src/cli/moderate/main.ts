@@ -1,39 +1,28 @@
 import { readFileSync } from "node:fs";
 import { StoaError } from "../../client/index.ts";
-import type { Caller } from "../caller.ts";
+import { type Caller, interruptedBy } from "../caller.ts";
+import { type Command, exitStatus } from "../command.ts";
 import { UsageError } from "../usage.ts";
 import { parseModerate } from "./arguments.ts";
 import { createDialog } from "./dialog.ts";
 import { moderateHelp } from "./help.ts";
-import { exitStatus, moderate, statusOf } from "./moderate.ts";
+import { moderate, statusOf } from "./moderate.ts";
 
-/**
- * Runs `stoa moderate`. Failures are printed in one line.
- * @param args the arguments after the name
- * @returns the exit status
- */
-export async function runModerate(args: string[], caller: Caller): Promise<number> {
-  const interrupted = new AbortController();
-  // The reader of the output has gone.
-  caller.stdout.on("error", () => interrupted.abort());
-  const dialog = createDialog(caller, interrupted.signal);
-  const fail = (message: string, status: number) => {
-    dialog.note(`stoa moderate: ${message}`);
-    return status;
-  };
-  try {
-    const options = parseModerate(args);
-    if (options !== undefined) return await moderate(options, operatorTokenOf(caller.env), dialog, interrupted.signal);
-    caller.stdout.write(moderateHelp);
-    return exitStatus.done;
-  } catch (error) {
-    if (interrupted.signal.aborted) return exitStatus.done;
-    if (error instanceof UsageError)
-      return fail(`${error.message}; see stoa moderate --help`, exitStatus.unusableCommand);
-    if (error instanceof StoaError) return fail(explain(error), statusOf(error));
-    return fail(error instanceof Error ? (error.stack ?? error.message) : String(error), exitStatus.failed);
-  }
-}
+export const moderateCommand: Command<Caller> = {
+  help: moderateHelp,
+  async run(args, caller) {
+    const interrupted = interruptedBy(caller, []);
+    const dialog = createDialog(caller, interrupted);
+    try {
+      return await moderate(parseModerate(args), operatorTokenOf(caller.env), dialog, interrupted);
+    } catch (error) {
+      if (interrupted.aborted) return exitStatus.done;
+      if (!(error instanceof StoaError)) throw error;
+      dialog.note(`stoa: ${explain(error)}`);
+      return statusOf(error);
+    }
+  },
+};
 
 /** The token itself, or what the file holds that STOA_OPERATOR_TOKEN_FILE names. @throws UsageError */
 function operatorTokenOf({ STOA_OPERATOR_TOKEN: token, STOA_OPERATOR_TOKEN_FILE: path }: NodeJS.ProcessEnv) {

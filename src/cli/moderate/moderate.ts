@@ -1,4 +1,5 @@
 import { createOperatorClient, createStoaClient, type OperatorClient, type StoaError } from "../../client/index.ts";
+import { exitStatus } from "../command.ts";
 import { terminalJson } from "../terminal-text.ts";
 import { UsageError } from "../usage.ts";
 import type { ModerateArguments } from "./arguments.ts";
@@ -7,8 +8,6 @@ import type { Dialog } from "./dialog.ts";
 import { listErasures, listRecord, listReports } from "./lists.ts";
 import { perform } from "./perform.ts";
 import { plan } from "./plan.ts";
-
-export const exitStatus = { done: 0, notDone: 1, unusableCommand: 2, failed: 3 } as const;
 
 /** How often a call is tried. Somebody waits. */
 const tries = 4;
@@ -44,7 +43,7 @@ export async function moderate(
     for (const line of planned.shown) dialog.note(line);
     if (!(await dialog.ask(planned.question))) {
       dialog.note("nothing was done");
-      return exitStatus.notDone;
+      return exitStatus.found;
     }
   }
   const { line, reply, complete, communities } = await perform(operator, act, signal);
@@ -56,7 +55,7 @@ export async function moderate(
       ? "not everything is removed yet; the service continues. The act erasures lists what is not finished"
       : "not everything is removed; run the command again",
   );
-  return exitStatus.notDone;
+  return exitStatus.found;
 }
 
 function connect(url: string, operatorToken: string | undefined, dialog: Dialog): OperatorClient {
@@ -78,6 +77,6 @@ function checkAsking({ canAsk }: Dialog): void {
 
 /** The exit status of a call that failed. */
 export function statusOf(error: StoaError): number {
-  if (error.code === "unauthorized") return exitStatus.unusableCommand;
-  return error.kind === "refused" ? exitStatus.notDone : exitStatus.failed;
+  if (error.code === "unauthorized") return exitStatus.unusable;
+  return error.kind === "refused" ? exitStatus.found : exitStatus.failed;
 }

@@ -1,8 +1,7 @@
-import { parseArgs } from "node:util";
 import { type ItemAddress, parseItemAddress } from "../../client/signed-log/item-address.ts";
 import type { NoteKey } from "../../tlog/notes/key.ts";
 import { parseLogKey } from "../log-key.ts";
-import { parseUrl, UsageError } from "../usage.ts";
+import { parseArguments, parseUrl, UsageError } from "../usage.ts";
 
 /** An item of a service. */
 export interface OnlineProof {
@@ -50,10 +49,16 @@ Exit status:
   3  the service could not be reached, or has no log, or has no such item
 `;
 
-/** @returns undefined if help is wanted. @throws UsageError */
-export async function parseProve(args: string[]): Promise<ProveArguments | undefined> {
-  const { values, positionals } = parse(args);
-  if (values.help) return undefined;
+/** @throws UsageError */
+export async function parseProve(args: string[]): Promise<ProveArguments> {
+  const { values, positionals } = parseArguments(args, {
+    removal: { type: "boolean", default: false },
+    "log-key": { type: "string" },
+    state: { type: "string" },
+    offline: { type: "string", multiple: true },
+    policy: { type: "string" },
+    json: { type: "boolean", default: false },
+  });
   const { json, offline: files, policy, state } = values;
   if (files !== undefined) {
     if (positionals.length > 0) throw new UsageError("with --offline there is no URL");
@@ -82,26 +87,6 @@ function splitAddress(text: string | undefined): { root: string; item: ItemAddre
 function parseItem(path: string): ItemAddress {
   try {
     return parseItemAddress(path);
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
-}
-
-function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        removal: { type: "boolean", default: false },
-        "log-key": { type: "string" },
-        state: { type: "string" },
-        offline: { type: "string", multiple: true },
-        policy: { type: "string" },
-        json: { type: "boolean", default: false },
-        help: { type: "boolean", short: "h", default: false },
-      },
-    });
   } catch (error) {
     throw new UsageError((error as Error).message);
   }

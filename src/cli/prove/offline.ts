@@ -7,10 +7,12 @@ import { parsePolicy } from "../../tlog/notes/policy.ts";
 import { committedItem } from "../../tlog/proofs/expected-item.ts";
 import { parseProof } from "../../tlog/proofs/tlog-proof.ts";
 import { type VerifiedItem, verifyItem } from "../../tlog/proofs/verify-item.ts";
-import { exitStatus, good, type Outcome, outcomeOf } from "../outcome.ts";
+import { exitStatus } from "../command.ts";
+import { good, type Outcome, outcomeOf } from "../outcome.ts";
+import type { Output } from "../output.ts";
 import { UsageError } from "../usage.ts";
 import type { StoredProofs } from "./arguments.ts";
-import type { ProveOutput } from "./output.ts";
+import { reportProof } from "./report.ts";
 
 interface Verified {
   file: string;
@@ -25,16 +27,16 @@ interface Verified {
  */
 export async function proveOffline(
   { files, policy }: StoredProofs,
-  output: ProveOutput,
+  output: Output,
   signal: AbortSignal,
 ): Promise<number> {
   const keys = await readPolicy(policy);
   const all: Verified[] = [];
   for (const file of files) all.push(await verifyFile(file, keys, signal));
   for (const { file, outcome, proved } of all) {
-    output.end({ ...outcome, of: { file }, proved, author: proved && findAuthor(proved, all) });
+    reportProof(output, { ...outcome, of: { file }, proved, author: proved && findAuthor(proved, all) });
   }
-  return all.some(({ outcome }) => !outcome.ok) ? exitStatus.doesNotVerify : exitStatus.verified;
+  return all.some(({ outcome }) => !outcome.ok) ? exitStatus.found : exitStatus.done;
 }
 
 async function verifyFile(file: string, keys: readonly NoteKey[], signal: AbortSignal): Promise<Verified> {

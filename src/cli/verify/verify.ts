@@ -6,17 +6,18 @@ import {
   StoaError,
   type VerifiedReceipt,
   verifyReceipts,
-} from "../client/receipts.ts";
-import { findingOf } from "../client/signed-log/finding.ts";
-import type { KnownLog } from "../client/signed-log/signed-log.ts";
-import type { Link } from "../receipt/verify.ts";
+} from "../../client/receipts.ts";
+import { findingOf } from "../../client/signed-log/finding.ts";
+import type { KnownLog } from "../../client/signed-log/signed-log.ts";
+import type { Link } from "../../receipt/verify.ts";
+import { exitStatus } from "../command.ts";
+import { knownLog, parseLogKey } from "../log-key.ts";
+import type { Output } from "../output.ts";
+import type { Remembered, StateFile } from "../state.ts";
+import { UsageError } from "../usage.ts";
 import type { VerifyArguments } from "./arguments.ts";
 import { LogCheck } from "./log-check.ts";
-import { knownLog, parseLogKey } from "./log-key.ts";
-import { exitStatus } from "./outcome.ts";
-import type { Output, Result } from "./output.ts";
-import type { Remembered, StateFile } from "./state.ts";
-import { UsageError } from "./usage.ts";
+import { type Result, reportReceipt, reportResult } from "./report.ts";
 
 /**
  * Verifies a chain and the log beside it, remembers their ends, and reports the results to the output.
@@ -38,12 +39,12 @@ export async function verify(
   let status: number;
   try {
     await verification.run(signal);
-    status = exitStatus.verified;
+    status = exitStatus.done;
   } catch (error) {
     status = verification.fail(error, signal);
   }
-  output.end({ ...verification.result, durationMs: performance.now() - begun });
-  if (status === exitStatus.verified) verification.remember();
+  reportResult(output, { ...verification.result, durationMs: performance.now() - begun });
+  if (status === exitStatus.done) verification.remember();
   return status;
 }
 
@@ -91,7 +92,7 @@ class Verification {
     const { url, from, remembered } = this.result;
     if (remembered !== undefined && this.#leavesGap) {
       const gap = `receipts ${remembered.seq + 1} to ${from - 1} are not verified`;
-      this.#output.notice(`${gap}, so receipt ${remembered.seq} stays the remembered one`);
+      this.#output.note(`${gap}, so receipt ${remembered.seq} stays the remembered one`);
     }
     const head = await readHead(url, signal);
     if (head.seq === 0 && remembered === undefined) {
@@ -107,7 +108,7 @@ class Verification {
       known: remembered,
       onStart: (link) => this.#start(link, head),
       onInterruption: (reason, waitMs) =>
-        this.#output.notice(`${reason}; connecting again in ${(waitMs / 1000).toFixed(1)} s`),
+        this.#output.note(`${reason}; connecting again in ${(waitMs / 1000).toFixed(1)} s`),
     });
     for await (const receipt of receipts) await this.#take(receipt, head);
     if (!this.#live) await this.#log?.checkNewest();
@@ -132,7 +133,7 @@ class Verification {
     result.head = link.hash;
     if (this.#live) {
       this.remember();
-      this.#output.receipt(receipt);
+      reportReceipt(this.#output, receipt);
     } else {
       this.#output.progress(result.count, head.seq - result.from + 1);
       if (this.#follow && link.seq >= head.seq) {
@@ -146,7 +147,7 @@ class Verification {
     this.#live = true;
     this.result.log = this.#log?.summary;
     this.remember();
-    this.#output.caughtUp({ ...this.result, ok: true });
+    if (!this.#output.isJson) reportResult(this.#output, { ...this.result, ok: true });
   }
 
   /** Remembers the last good receipt. @throws StateError */
@@ -164,26 +165,26 @@ class Verification {
     if (error instanceof DoesNotVerify) {
       const { seq, fault, message } = error;
       Object.assign(result, { ok: false, to: seq, brokenAt: seq, reason: `${fault}: ${message}` });
-      return exitStatus.doesNotVerify;
+      return exitStatus.found;
     }
     const finding = findingOf(error);
     if (finding !== undefined) {
       const { seq, fault, message } = finding;
       Object.assign(result, { ok: false, brokenAt: seq ?? null, reason: `${fault}: ${message}` });
-      return exitStatus.doesNotVerify;
+      return exitStatus.found;
     }
     if (signal.aborted && this.#live) {
       result.log = this.#log?.summary;
       result.ok = true;
-      return exitStatus.verified;
+      return exitStatus.done;
     }
     if (signal.aborted) {
       result.reason = "interrupted: the head was not reached";
-      return exitStatus.notChecked;
+      return exitStatus.failed;
     }
     if (error instanceof StoaError) {
       result.reason = `${error.kind}: ${error.message}`;
-      return exitStatus.notChecked;
+      return exitStatus.failed;
     }
     if (error instanceof BeyondHead) throw new UsageError(`--from ${result.from}: ${error.message}`);
     throw error;

@@ -1,15 +1,15 @@
-import type { VerifiedReceipt } from "../client/receipts.ts";
-import { LogFinding } from "../client/signed-log/finding.ts";
-import { checkProof, findProof } from "../client/signed-log/prove.ts";
-import { type KnownLog, SignedLog } from "../client/signed-log/signed-log.ts";
-import { LogSource } from "../client/signed-log/source.ts";
-import type { Json } from "../receipt/canonical.ts";
-import { isHash } from "../receipt/document.ts";
-import { fromHex, fromUtf8 } from "../tlog/encoding.ts";
-import { formatVkey } from "../tlog/notes/key.ts";
-import { hashBytes } from "../tlog/tree/hashing.ts";
-import { isSize } from "../tlog/tree/ranges.ts";
-import type { RememberedLog } from "./state.ts";
+import type { VerifiedReceipt } from "../../client/receipts.ts";
+import { LogFinding } from "../../client/signed-log/finding.ts";
+import { checkProof, findProof } from "../../client/signed-log/prove.ts";
+import { type KnownLog, SignedLog } from "../../client/signed-log/signed-log.ts";
+import { LogSource } from "../../client/signed-log/source.ts";
+import type { Json } from "../../receipt/canonical.ts";
+import { isHash } from "../../receipt/document.ts";
+import { fromHex, fromUtf8 } from "../../tlog/encoding.ts";
+import { formatVkey } from "../../tlog/notes/key.ts";
+import { hashBytes } from "../../tlog/tree/hashing.ts";
+import { isSize } from "../../tlog/tree/ranges.ts";
+import type { RememberedLog } from "../state.ts";
 
 /** A receipt must be in the log when it is so old, in milliseconds. */
 const loggedAfterMs = 60_000;

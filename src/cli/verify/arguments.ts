@@ -1,5 +1,4 @@
-import { parseArgs } from "node:util";
-import { parseUrl, UsageError } from "./usage.ts";
+import { parseArguments, parseUrl, UsageError } from "../usage.ts";
 
 /** The arguments of `stoa verify`. */
 export interface VerifyArguments {
@@ -13,27 +12,6 @@ export interface VerifyArguments {
   /** The text of the log's key. */
   logKey: string | undefined;
 }
-
-export type Command =
-  | { command: "help"; text: string }
-  | { command: "nothing"; text: string }
-  | { command: "verify"; options: VerifyArguments }
-  | { command: Lazy; args: string[] };
-
-/** Commands that parse their own arguments, with modules that stoa verify does not need. */
-const lazy = ["prove", "mirror", "moderate"] as const;
-type Lazy = (typeof lazy)[number];
-
-/** The names of the commands. */
-export const commandNames: string[] = ["verify", ...lazy];
-
-export const help = `Usage: stoa COMMAND …
-
-stoa verify   verify the ledger and the log of a Stoa by its address; see stoa verify --help
-stoa prove    verify the proof that the log has a post, a comment or anything else; see stoa prove --help
-stoa mirror   copy the log of a Stoa into a folder, verified; see stoa mirror --help
-stoa moderate remove, suspend and more as the operator of a Stoa, by its address; see stoa moderate --help
-`;
 
 export const verifyHelp = `Usage: stoa verify [options] URL
 
@@ -65,41 +43,20 @@ Exit status:
 `;
 
 /** @throws UsageError */
-export function parseCommand(args: string[]): Command {
-  const [name, ...rest] = args;
-  if (name === undefined) return { command: "nothing", text: help };
-  if (name === "--help" || name === "-h" || name === "help") return { command: "help", text: help };
-  const other = lazy.find((each) => each === name);
-  if (other !== undefined) return { command: other, args: rest };
-  if (name !== "verify")
-    throw new UsageError(`there is no command ${JSON.stringify(name)}; the commands are ${commandNames.join(", ")}`);
-  const { values, positionals } = parse(rest);
-  if (values.help) return { command: "help", text: verifyHelp };
+export function parseVerify(args: string[]): VerifyArguments {
+  const { values, positionals } = parseArguments(args, {
+    from: { type: "string", default: "1" },
+    follow: { type: "boolean", default: false },
+    state: { type: "string" },
+    "log-key": { type: "string" },
+    json: { type: "boolean", default: false },
+  });
   const [url, ...more] = positionals;
   if (more.length > 0) throw new UsageError("there is more than one URL");
   const root = parseUrl(url);
-  const { follow, json, state, "log-key": logKey } = values;
+  const { from, follow, json, state, "log-key": logKey } = values;
   if (state === "") throw new UsageError("--state is empty");
-  return { command: "verify", options: { url: root, from: parseFrom(values.from), follow, json, state, logKey } };
-}
-
-function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        from: { type: "string", default: "1" },
-        follow: { type: "boolean", default: false },
-        state: { type: "string" },
-        "log-key": { type: "string" },
-        json: { type: "boolean", default: false },
-        help: { type: "boolean", short: "h", default: false },
-      },
-    });
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
+  return { url: root, from: parseFrom(from), follow, json, state, logKey };
 }
 
 function parseFrom(text: string): number | "last" {
