@@ -44,7 +44,7 @@ export class Progress {
 }
 
 /** `[#####.....] 1,200 of 2,400 receipts, 600/s, 0:02 left`, not longer than the terminal is wide. */
-export function progressLine(done: number, total: number, noun: string, elapsedMs: number, columns: number): string {
+function progressLine(done: number, total: number, noun: string, elapsedMs: number, columns: number): string {
   const share = total === 0 ? 1 : Math.min(done / total, 1);
   const rate = elapsedMs > 0 ? (done / elapsedMs) * 1000 : 0;
   const left = rate > 0 ? `, ${clock((total - done) / rate)} left` : "";

@@ -16,14 +16,11 @@ export function waitBefore(failures: number, error: StoaError): number {
 /** Resolves after `ms` milliseconds. @throws the signal's reason when it aborts */
 export async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();
-  await new Promise<void>((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal?.addEventListener("abort", end, { once: true });
-  });
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  const timer = setTimeout(resolve, ms);
+  signal?.addEventListener("abort", resolve);
+  await promise;
+  clearTimeout(timer);
+  signal?.removeEventListener("abort", resolve);
   signal?.throwIfAborted();
 }

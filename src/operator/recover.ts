@@ -1,7 +1,5 @@
 import { exitStatus } from "../cli/command.ts";
 import { parseOptions, UsageError } from "../cli/usage.ts";
-import { ClockGuard } from "../ledger/clock/clock-guard.ts";
-import { TrustedClock } from "../ledger/clock/trusted-clock.ts";
 import { headFolder } from "../ledger/head-guard/head-folder.ts";
 import { newestMissing } from "../ledger/head-guard/missing-heads.ts";
 import { type Inspection, LedgerRecovery } from "../ledger/head-guard/recovery.ts";
@@ -11,6 +9,7 @@ import { beginLogAnew } from "./begin-log-anew.ts";
 import { commonHelp, type OperatorCommand, type OperatorContext } from "./command.ts";
 import { checkMigrated, withDatabase } from "./database.ts";
 import { runLogRecovery } from "./recover-log.ts";
+import { sealClock } from "./seal-clock.ts";
 
 const help = `Usage: stoa recover [--abandon SEQ:HASH --note TEXT]
        stoa recover --log [--from DIR|URL] [--as-is] [--begin-anew ORIGIN]
@@ -69,9 +68,8 @@ export const recover: OperatorCommand = {
       const { config, note: warn, signal } = context;
       await checkMigrated(db, signal);
       const sealChecks = new SealChecks();
-      const clock = new TrustedClock();
-      const guard = new ClockGuard({ db, clock, log: { info: () => {}, error: () => {} } });
-      sealChecks.add((signal) => guard.check(signal, true));
+      const { clock, check } = sealClock(db, true);
+      sealChecks.add(check);
       const recovery = new LedgerRecovery({ db, folder: headFolder(config), now: clock.now, sealChecks, warn });
       if (abandoned === undefined || note === undefined) return report(await recovery.inspect(signal), context);
       const { seq, hash } = await recovery.seal(signal, { abandoned, note });

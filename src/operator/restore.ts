@@ -9,6 +9,7 @@ import { describeBackup, fileOf } from "./backup.ts";
 import { withBackup } from "./backup-file.ts";
 import { commonHelp, type OperatorCommand } from "./command.ts";
 import { withDatabase } from "./database.ts";
+import { silentLog } from "./seal-clock.ts";
 
 const help = `Usage: stoa restore FILE
 
@@ -49,7 +50,7 @@ async function verifyRestored(db: Database, signal: AbortSignal): Promise<Verifi
   const reader = db.longReader(signal);
   // The backup of an older version may have no table for the result. The service then verifies at its start.
   if ((await schemaState(db, signal)).kind !== "current") return verifyFrom(reader, chainStart);
-  const alarm = new Alarm(db, Date.now, { info: () => {}, error: () => {} });
+  const alarm = new Alarm(db, Date.now, silentLog);
   const prior = await alarm.refresh(reader);
   const { finding, link, count } = await verifyFrom(reader, chainStart);
   await alarm.record({ finding, link, isWhole: true, prior });

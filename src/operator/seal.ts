@@ -2,8 +2,6 @@ import { exitStatus } from "../cli/command.ts";
 import { parseOptions } from "../cli/usage.ts";
 import type { Config } from "../config/config.ts";
 import { dateOf, dayMs, startOf } from "../ledger/calendar.ts";
-import { ClockGuard } from "../ledger/clock/clock-guard.ts";
-import { TrustedClock } from "../ledger/clock/trusted-clock.ts";
 import { headFolder } from "../ledger/head-guard/head-folder.ts";
 import { describeMissingHeads } from "../ledger/head-guard/missing-heads.ts";
 import { LedgerRecovery } from "../ledger/head-guard/recovery.ts";
@@ -15,6 +13,7 @@ import type { Database } from "../store/database/database.ts";
 import { readCalendar } from "../store/tables/seals.ts";
 import { commonHelp, type OperatorCommand, type OperatorContext } from "./command.ts";
 import { checkMigrated, withDatabase } from "./database.ts";
+import { sealClock, silentLog } from "./seal-clock.ts";
 
 const help = `Usage: stoa seal [--catch-up] [--through DATE]
 
@@ -48,13 +47,11 @@ async function sealMissed(
   await checkMigrated(db, signal);
   const calendar = await readCalendar(db.reader(signal));
   if (calendar === undefined) throw new Error("the database has no ledger yet; start the service first");
-  const clock = new TrustedClock();
-  const log = { info: () => {}, warn: () => {}, error: () => {} };
-  const guard = new ClockGuard({ db, clock, log });
+  const { clock, check } = sealClock(db);
   const sealChecks = new SealChecks();
-  sealChecks.add((signal, isApproved) => guard.check(signal, isApproved));
+  sealChecks.add(check);
   sealChecks.add(headCheck(db, config, note));
-  const ledger = await Ledger.open({ db, now: clock.now, log, sealChecks, signal });
+  const ledger = await Ledger.open({ db, now: clock.now, log: silentLog, sealChecks, signal });
   const last = through ?? dateOf(clock.now() - dayMs);
 
   if (catchUp) {

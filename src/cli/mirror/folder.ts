@@ -141,7 +141,7 @@ export class MirrorFolder implements LogFiles {
 }
 
 /** The partial tiles of a tree, and its partial bundle. */
-export function lastTilesOf(size: number): (Tile | Bundle)[] {
+function lastTilesOf(size: number): (Tile | Bundle)[] {
   const tiles = partialTiles(size);
   return tiles.flatMap((tile) => (tile.level === 0 ? [tile, { ...tile, level: "entries" as const }] : [tile]));
 }

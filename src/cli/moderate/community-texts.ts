@@ -18,7 +18,7 @@ export async function offerTexts(
       dialog.note(`  to replace these texts: community ${name} --title ${name} --description ""`);
     } else if (await dialog.ask(`Make its title ${name}, and its description empty?`)) {
       await moderation.updateCommunity({ name, title: name, description: "" }, { signal });
-      dialog.out(`changed community ${name}`);
+      dialog.say(`changed community ${name}`);
     }
   }
 }

@@ -4,8 +4,10 @@ import { escapeUnsafe } from "../terminal-text.ts";
 
 /** Where the command writes and asks. */
 export interface Dialog {
-  /** Prints a line of the result. */
-  out(line: string): void;
+  /** Prints a result: the object for programs, or the lines for people. */
+  print(object: object, ...lines: string[]): void;
+  /** Prints lines of the result that programs do not need. */
+  say(...lines: string[]): void;
   /** Prints a line for the person at the terminal. */
   note(line: string): void;
   /** Whether there is somebody to ask. */
@@ -15,9 +17,13 @@ export interface Dialog {
 }
 
 /** A dialog on standard input and error, so that the result can be redirected. */
-export function createDialog({ stdin, stdout, stderr }: Caller, signal: AbortSignal): Dialog {
+export function createDialog({ stdin, stdout, stderr }: Caller, isJson: boolean, signal: AbortSignal): Dialog {
+  const write = (lines: string[]) => {
+    for (const line of lines) stdout.write(`${escapeUnsafe(line)}\n`);
+  };
   return {
-    out: (line) => void stdout.write(`${escapeUnsafe(line)}\n`),
+    print: (object, ...lines) => write(isJson ? [JSON.stringify(object)] : lines),
+    say: (...lines) => write(isJson ? [] : lines),
     note: (line) => void stderr.write(`${escapeUnsafe(line)}\n`),
     canAsk: stdin.isTTY === true && stderr.isTTY === true,
     async ask(question) {

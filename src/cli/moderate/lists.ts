@@ -7,7 +7,7 @@ import {
   StoaError,
 } from "../../client/index.ts";
 import { toRestJson } from "../../client/rest-json.ts";
-import { firstLines, pad, shorten, terminalJson, terminalText } from "../terminal-text.ts";
+import { firstLines, pad, shorten, terminalText } from "../terminal-text.ts";
 import type { Dialog } from "./dialog.ts";
 import { timeText } from "./words.ts";
 
@@ -24,8 +24,7 @@ interface Reported {
 export async function listReports(
   operator: OperatorClient,
   stoa: StoaClient,
-  json: boolean,
-  { out }: Dialog,
+  { print, say }: Dialog,
   signal: AbortSignal,
 ): Promise<void> {
   const known = new Map<string, Reported>();
@@ -36,14 +35,10 @@ export async function listReports(
     // Reports about one thing often follow each other; the map stays small however many there are.
     if (known.size >= 1_000) known.clear();
     known.set(about, reported);
-    if (json) out(terminalJson({ ...toRestJson(report), author: reported.author, text: reported.text }));
-    else {
-      if (printed === 0) out(row("REPORT", "ABOUT", "REASON", "AUTHOR"));
-      for (const line of reportLines(report, reported)) out(line);
-    }
-    printed++;
+    if (printed++ === 0) say(row("REPORT", "ABOUT", "REASON", "AUTHOR"));
+    print({ ...toRestJson(report), ...reported }, ...reportLines(report, reported));
   }
-  if (printed === 0 && !json) out("there is no open report");
+  if (printed === 0) say("there is no open report");
 }
 
 function aboutOf({ postId, commentId }: Report): string {
@@ -81,40 +76,34 @@ function reportLines(report: Report, { author, text }: Reported): string[] {
 /** Prints the erasures that are not finished. @throws StoaError */
 export async function listErasures(
   { moderation }: OperatorClient,
-  json: boolean,
-  { out }: Dialog,
+  { print, say }: Dialog,
   signal: AbortSignal,
 ): Promise<void> {
   const { erasures } = await moderation.listErasures({}, { signal });
   for (const erasure of erasures) {
     const { agentId, beganAt, content } = erasure;
     const what = content ? "with its posts and comments" : "without its posts and comments";
-    if (json) out(terminalJson(toRestJson(erasure)));
-    else out(`agent ${agentId} in the record, ${what}, since ${timeText(beganAt)}`);
+    print(toRestJson(erasure), `agent ${agentId} in the record, ${what}, since ${timeText(beganAt)}`);
   }
-  if (erasures.length === 0 && !json) out("every erasure is finished");
+  if (erasures.length === 0) say("every erasure is finished");
 }
 
 /** Prints the newest acts of the public record. @throws StoaError */
 export async function listRecord(
   stoa: StoaClient,
   { query, limit }: { query: ModerationQuery; limit: number },
-  json: boolean,
-  { out }: Dialog,
+  { print, say }: Dialog,
   signal: AbortSignal,
 ): Promise<void> {
   let printed = 0;
   for await (const act of stoa.everyModeration({ ...query, signal })) {
-    if (printed++ >= limit) break;
-    if (json) out(terminalJson(toRestJson(act)));
-    else {
-      if (printed === 1) out(recordRow("ID", "TIME (UTC)", "ROLE", "ACT", "ITEM", "REASON"));
-      const item = `${act.item} ${act.itemId}`;
-      const { id, createdAt, role, reason } = act;
-      out(recordRow(`${id}`, timeText(createdAt), role, act.act, item, reason ?? ""));
-    }
+    if (printed >= limit) break;
+    if (printed++ === 0) say(recordRow("ID", "TIME (UTC)", "ROLE", "ACT", "ITEM", "REASON"));
+    const item = `${act.item} ${act.itemId}`;
+    const { id, createdAt, role, reason } = act;
+    print(toRestJson(act), recordRow(`${id}`, timeText(createdAt), role, act.act, item, reason ?? ""));
   }
-  if (printed === 0 && !json) out("there is no act");
+  if (printed === 0) say("there is no act");
 }
 
 function recordRow(id: string, time: string, role: string, act: string, item: string, reason: string): string {

@@ -12,9 +12,10 @@ export const moderateCommand: Command<Caller> = {
   help: moderateHelp,
   async run(args, caller) {
     const interrupted = interruptedBy(caller, []);
-    const dialog = createDialog(caller, interrupted);
+    const options = parseModerate(args);
+    const dialog = createDialog(caller, options.json, interrupted);
     try {
-      return await moderate(parseModerate(args), operatorTokenOf(caller.env), dialog, interrupted);
+      return await moderate(options, operatorTokenOf(caller.env), dialog, interrupted);
     } catch (error) {
       if (interrupted.aborted) return exitStatus.done;
       if (!(error instanceof StoaError)) throw error;

@@ -1,6 +1,5 @@
 import { createOperatorClient, createStoaClient, type OperatorClient, type StoaError } from "../../client/index.ts";
 import { exitStatus } from "../command.ts";
-import { terminalJson } from "../terminal-text.ts";
 import { UsageError } from "../usage.ts";
 import type { ModerateArguments } from "./arguments.ts";
 import { offerTexts } from "./community-texts.ts";
@@ -19,23 +18,21 @@ const tries = 4;
  * @throws UsageError; StoaError for a refusal or a failure
  */
 export async function moderate(
-  { url, act, yes, json }: ModerateArguments,
+  { url, act, yes }: ModerateArguments,
   token: string | undefined,
   dialog: Dialog,
   signal: AbortSignal,
 ): Promise<number> {
   const stoa = createStoaClient(url, { tries });
   if (act.act === "record") {
-    await listRecord(stoa, act, json, dialog, signal);
+    await listRecord(stoa, act, dialog, signal);
     return exitStatus.done;
   }
   const operator = connect(url, token, dialog);
-  if (act.act === "reports") {
-    await listReports(operator, stoa, json, dialog, signal);
-    return exitStatus.done;
-  }
-  if (act.act === "erasures") {
-    await listErasures(operator, json, dialog, signal);
+  if (act.act === "reports" || act.act === "erasures") {
+    await (act.act === "reports"
+      ? listReports(operator, stoa, dialog, signal)
+      : listErasures(operator, dialog, signal));
     return exitStatus.done;
   }
   const planned = yes ? undefined : await plan(stoa, act, () => checkAsking(dialog));
@@ -47,7 +44,7 @@ export async function moderate(
     }
   }
   const { line, reply, complete, communities } = await perform(operator, act, signal);
-  dialog.out(json ? terminalJson(reply) : line);
+  dialog.print(reply, line);
   await offerTexts(operator, communities ?? [], { asks: !yes, dialog, signal });
   if (complete) return exitStatus.done;
   dialog.note(

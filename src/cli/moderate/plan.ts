@@ -4,7 +4,7 @@ import { terminalText } from "../terminal-text.ts";
 import type { Act, Keeping, Why } from "./arguments.ts";
 import { previewAgent, previewItem } from "./preview.ts";
 
-export interface Plan {
+interface Plan {
   shown: string[];
   question: string;
 }

@@ -17,7 +17,7 @@ export interface StoredProofs {
   policy: string;
 }
 
-export type ProveArguments = { json: boolean } & ({ online: OnlineProof } | { offline: StoredProofs });
+type ProveArguments = { json: boolean } & ({ online: OnlineProof } | { offline: StoredProofs });
 
 export const proveHelp = `Usage: stoa prove [options] URL [ITEM]
        stoa prove [options] --offline FILE … --policy FILE

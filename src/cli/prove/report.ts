@@ -2,7 +2,7 @@ import type { VerifiedItem } from "../../tlog/proofs/verify-item.ts";
 import type { Outcome } from "../outcome.ts";
 import type { Output } from "../output.ts";
 
-export interface ProveResult extends Outcome {
+interface ProveResult extends Outcome {
   /** What was to be proved: an item of a service, or a file. */
   of: { url: string; item: string } | { file: string };
   /** Of the log of a service. */

@@ -1,3 +1,4 @@
+import { isObject } from "../../client/error.ts";
 import type { VerifiedReceipt } from "../../client/receipts.ts";
 import { LogFinding } from "../../client/signed-log/finding.ts";
 import { checkProof, findProof } from "../../client/signed-log/prove.ts";
@@ -89,7 +90,7 @@ export class LogCheck {
 }
 
 function readTree(sealed: Json): { origin: string; size: number; root: Uint8Array } | undefined {
-  if (typeof sealed !== "object" || sealed === null || Array.isArray(sealed)) return undefined;
+  if (!isObject(sealed)) return undefined;
   const { origin, size, root } = sealed;
   if (typeof origin !== "string" || typeof size !== "number" || !isSize(size) || !isHash(root)) return undefined;
   return { origin, size, root: fromHex(root, hashBytes) as Uint8Array };

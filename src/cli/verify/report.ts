@@ -25,7 +25,7 @@ export interface Result {
 }
 
 /** A log that verifies. */
-export interface LogSummary {
+interface LogSummary {
   origin: string;
   vkey: string;
   size: number;
