@@ -1,11 +1,6 @@
-import { spawnSync } from "node:child_process";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { verifyHelp } from "../../src/cli/verify/arguments.ts";
 import { answerStream, shownChain, startFake } from "../client/fake-stoa.ts";
-import { nodeEnvironment } from "../support/node-environment.ts";
+import { listenHttp } from "../support/http-server.ts";
 import { runStoa, scratchFolder } from "./stoa.ts";
 
 describe("stoa verify exits with 3 and gives no verdict", () => {
@@ -16,10 +11,8 @@ describe("stoa verify exits with 3 and gives no verdict", () => {
   });
 
   it("when nobody listens", async () => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    await new Promise((resolve) => server.close(resolve));
+    const { url, close } = await listenHttp(() => {});
+    await close();
     for (const more of [[], ["--follow"]]) {
       const run = await runStoa(["verify", url, ...more], scratchFolder());
       expect(run).toEqual(notChecked(url));
@@ -77,55 +70,5 @@ describe("stoa verify exits with 3 and gives no verdict", () => {
     expect(run.stderr).toContain("receipts 1 to 3 were good so far");
     const { stdout } = await runStoa(["verify", fake.url, "--json"], scratchFolder());
     expect(JSON.parse(stdout)).toMatchObject({ ok: null, to: 3, count: 3, broken_at: null });
-  });
-});
-
-describe("the command line", () => {
-  it("prints its help", async () => {
-    expect(await runStoa(["--help"], "/")).toMatchObject({ status: 0, stdout: expect.stringContaining("stoa verify") });
-    expect(await runStoa(["verify", "--help"], "/")).toEqual({ status: 0, stdout: verifyHelp, stderr: "" });
-    expect(await runStoa(["verify", "-h"], "/")).toEqual({ status: 0, stdout: verifyHelp, stderr: "" });
-  });
-
-  it("prints its help without a command as well, but fails", async () => {
-    expect(await runStoa([], "/")).toMatchObject({
-      status: 2,
-      stdout: "",
-      stderr: expect.stringContaining("stoa verify"),
-    });
-  });
-
-  const url = "http://127.0.0.1:1";
-  it.each([
-    [["veryfy", url], 'there is no command "veryfy"'],
-    [["verify"], "the URL is missing"],
-    [["verify", url, url], "there is more than one URL"],
-    [["verify", "stoa.example"], "the URL cannot be used: it is not an http or https address"],
-    [["verify", "http://a:b@stoa.example"], "the URL cannot be used: it holds a user name or a password"],
-    [["verify", "http://stoa.example/?x"], "the URL cannot be used: it has a query or a fragment"],
-    [["verify", url, "--form", "1"], "Unknown option '--form'"],
-    [["verify", url, "--from"], "'--from <value>' argument missing"],
-    [["verify", url, "--from", "first"], '--from must be the seq of a receipt or "last", not "first"'],
-    [["verify", url, "--from=-1"], '--from must be the seq of a receipt or "last", not "-1"'],
-    [["verify", url, "--from", "9007199254740992"], '--from must be the seq of a receipt or "last"'],
-    [["verify", url, "--follow=yes"], "'--follow' does not take an argument"],
-    [["verify", url, "--state="], "--state is empty"],
-  ])("refuses %j", async (args, reason) => {
-    const { status, stdout, stderr } = await runStoa(args, "/");
-    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
-    expect(stderr).toContain(reason);
-    expect(stderr).toMatch(/^stoa: .*; see stoa verify --help\n$/);
-  });
-
-  it("names all commands of the checkout there", () => {
-    const program = fileURLToPath(new URL("../../src/operator/main.ts", import.meta.url));
-    const { status, stderr } = spawnSync(process.execPath, [program, "foo"], {
-      encoding: "utf8",
-      env: nodeEnvironment,
-    });
-    expect(status).toBe(2);
-    expect(stderr).toContain(
-      'stoa: there is no command "foo"; the commands are backup, restore, fsck, recover, seal, keygen, verify, prove, mirror, moderate\n',
-    );
   });
 });

@@ -1,13 +1,11 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { mirrorHelp } from "../../src/cli/mirror/arguments.ts";
 import { formatVkey } from "../../src/tlog/notes/key.ts";
 import { formatBundle } from "../../src/tlog/tiles/bundle.ts";
 import { FakeLog, type FakeSite, firstEntry, origin, startSite } from "../client/fake-log.ts";
-import { afterFile } from "../support/after-file.ts";
+import { serveHttp, webServerOf } from "../support/http-server.ts";
 import { testKey } from "../tlog/node-functions.ts";
 import { checkpointOf, sampleKey } from "../tlog/sample-log.ts";
 import { testEntries } from "../tlog/test-log.ts";
@@ -96,7 +94,7 @@ describe("stoa mirror", () => {
     await mirror(site.url, folder);
     await site.log.grow(testEntries(300, 900));
     await mirror(site.url, folder);
-    const url = await serveFolder(folder);
+    const { url } = await serveHttp(webServerOf(folder));
     const copy = scratchFolder();
     expect(await mirror(url, copy, "--log-key", formatVkey(sampleKey))).toEqual({
       status: 0,
@@ -139,18 +137,6 @@ describe("stoa mirror", () => {
     expectMirror(folder, site.log);
   });
 });
-
-/** Serves the files of a folder, and nothing else. */
-async function serveFolder(folder: string): Promise<string> {
-  const server = createServer((request, response) => {
-    const path = join(folder, request.url as string);
-    if (existsSync(path)) response.end(readFileSync(path));
-    else response.writeHead(404).end("no such file");
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  afterFile(() => new Promise<void>((resolve) => server.close(() => resolve())));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 describe("stoa mirror of a log that does not verify", () => {
   /** A site and a folder that has its first 300 entries. */
@@ -348,25 +334,7 @@ describe("stoa mirror exits with 3 and gives no verdict", () => {
   });
 });
 
-describe("the command line of stoa mirror", () => {
-  const url = "http://127.0.0.1:1";
-  it("prints its help", async () => {
-    expect(await runStoa(["mirror", "--help"], "/")).toEqual({ status: 0, stdout: mirrorHelp, stderr: "" });
-  });
-
-  it.each([
-    [[], "the URL is missing"],
-    [[url], "the folder is missing"],
-    [[url, "a", "b"], "there is more than a URL and a folder"],
-    [[url, "a", "--log-key", "stoa.example"], "--log-key cannot be used: the key is not name+id+base64"],
-    [[url, "a", "--follow"], "Unknown option '--follow'"],
-  ])("refuses %j", async (args, reason) => {
-    const { status, stdout, stderr } = await runStoa(["mirror", ...args], "/");
-    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
-    expect(stderr).toContain(reason);
-    expect(stderr).toMatch(/^stoa: .*; see stoa mirror --help\n$/);
-  });
-
+describe("stoa mirror", () => {
   it("refuses a folder that cannot be used, before it reads anything", async () => {
     const site = await startSite(await FakeLog.of(300));
     const folder = scratchFolder();

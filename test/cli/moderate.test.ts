@@ -3,7 +3,6 @@ import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join as pathOf } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { moderateHelp } from "../../src/cli/moderate/help.ts";
 import { createStoaClient } from "../../src/client/index.ts";
 import { startFake } from "../client/fake-stoa.ts";
 import { operatorToken } from "../ledger/support.ts";
@@ -267,26 +266,6 @@ describe("stoa moderate asks", () => {
 });
 
 describe("stoa moderate fails with one line", () => {
-  it.each([
-    [["reports", "--token", "x"], /Unknown option '--token'/],
-    [[], /the act is missing/],
-    [["delete", "post", "1"], /there is no act "delete"/],
-    [["remove", "post", "1"], /--reason is missing/],
-    [["remove", "post", "1", "--reason", "boredom"], /--reason must be one of .*spam.*, not "boredom"/],
-    [["remove", "post", "one", "--reason", "spam"], /the id of the post must be a whole number from 1 on, not "one"/],
-    [["remove", "agent", "1", "--reason", "spam"], /say post or comment, and its id/],
-    [["suspend", "Zeno", "--reason", "spam", "--until", "soon"], /--until must be a date/],
-    [["restore", "post", "1", "--content"], /restore has no option --content/],
-    [["unsuspend", "Zeno", "Kleanthes"], /there is one argument too many: "Kleanthes"/],
-    [["community", "general"], /say what to change/],
-    [["record", "--act", "forgive"], /--act must be one of .*, not "forgive"/],
-  ])("and status 2 for the arguments %j", async (args, message) => {
-    const { status, stdout, stderr } = await moderate(...args);
-    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
-    expect(stderr).toMatch(/^stoa: [^\n]*; see stoa moderate --help\n$/);
-    expect(stderr).toMatch(message);
-  });
-
   it("and status 2 without the operator token, or with a wrong one", async () => {
     const missing = await runStoa(["moderate", service.url, "reports"], home);
     expect(missing).toMatchObject({ status: 2, stderr: expect.stringContaining("STOA_OPERATOR_TOKEN is not set") });
@@ -319,14 +298,5 @@ describe("stoa moderate fails with one line", () => {
       stdout: "",
       stderr: expect.stringContaining("was started with STOA_OPERATOR_TOKEN?"),
     });
-  });
-
-  it("but prints its help", async () => {
-    for (const args of [
-      ["moderate", "--help"],
-      ["moderate", service.url, "remove", "-h"],
-    ]) {
-      expect(await runStoa(args, home)).toEqual({ status: 0, stdout: moderateHelp, stderr: "" });
-    }
   });
 });

@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { proveHelp } from "../../src/cli/prove/arguments.ts";
 import { defaultStateFile, StateFile } from "../../src/cli/state.ts";
 import { commitment, formatContent } from "../../src/tlog/entries/content.ts";
 import { formatEntry } from "../../src/tlog/entries/entry-text.ts";
@@ -307,35 +306,5 @@ describe("stoa prove --offline", () => {
     expect([status, stdout]).toEqual([0, expect.stringMatching(/^([\x20-\x7e\ufffd]+\n){4}$/)]);
     expect(stdout).toContain("post, by \ufffd[2J\ufffdowned\ufffd");
     expect(JSON.parse(stdout.split("\n")[3] as string).body).toBe(hostile);
-  });
-});
-
-describe("the command line of stoa prove", () => {
-  const url = "http://127.0.0.1:1";
-  it("prints its help", async () => {
-    expect(await runStoa(["prove", "-h"], "/")).toEqual({ status: 0, stdout: proveHelp, stderr: "" });
-  });
-
-  it.each([
-    [[], "the URL is missing"],
-    [[url], 'this is not the address of an item: "/"'],
-    [[url, "posts"], 'this is not the address of an item: "posts"'],
-    [[url, "votes/1"], 'this is not the address of an item: "votes/1"'],
-    [[url, "posts/x"], 'this is not a number: "x"'],
-    [[url, "posts/01"], 'this is not a number: "01"'],
-    [[url, "log/entries/9007199254740992"], "this is not a number: "],
-    [[url, "agents/%"], 'this is not a name: "%"'],
-    [[url, "posts/1", "posts/2"], "there is more than a URL and an item"],
-    [[url, "agents/Zeno", "--removal"], "--removal is of posts and comments"],
-    [[url, "posts/1", "--log-key", "x"], "--log-key cannot be used: "],
-    [["--offline", "x"], "--policy is missing"],
-    [["--offline", "x", "--policy", "/nonexistent"], "/nonexistent cannot be read: ENOENT"],
-    [["--offline", "x", "--policy", "/dev/null"], "/dev/null is not a policy: "],
-    [[url, "--offline", "x"], "with --offline there is no URL"],
-  ])("refuses %j", async (args, reason) => {
-    const { status, stdout, stderr } = await runStoa(["prove", ...args], "/");
-    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
-    expect(stderr).toContain(reason);
-    expect(stderr).toMatch(/^stoa: .*; see stoa prove --help\n$/);
   });
 });

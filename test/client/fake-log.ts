@@ -1,6 +1,5 @@
 // A log in memory, served by HTTP as a test requires.
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
 import { formatEntry } from "../../src/tlog/entries/entry-text.ts";
 import { formatVkey } from "../../src/tlog/notes/key.ts";
 import type { SignerKey } from "../../src/tlog/notes/signer-key.ts";
@@ -10,7 +9,7 @@ import { formatBundle } from "../../src/tlog/tiles/bundle.ts";
 import { proveInclusion } from "../../src/tlog/tiles/prove.ts";
 import { parseTilePath } from "../../src/tlog/tiles/tile-path.ts";
 import { widthAt } from "../../src/tlog/tiles/widths.ts";
-import { afterFile } from "../support/after-file.ts";
+import { serveHttp } from "../support/http-server.ts";
 import { checkpointOf, origin, sampleKey } from "../tlog/sample-log.ts";
 import { TestLog, testEntries } from "../tlog/test-log.ts";
 
@@ -79,7 +78,7 @@ export interface FakeSite {
 
 /** Serves a log below an address, as Stoa does below `/log`. It stops after the last test of the file. */
 export async function startSite(log: FakeLog, at = "/log"): Promise<FakeSite> {
-  const server = createServer((request, response) => {
+  const { url } = await serveHttp((request, response) => {
     const path = request.url ?? "";
     site.asked.push(path);
     if (site.intercept?.(path, response) === true) return;
@@ -88,13 +87,7 @@ export async function startSite(log: FakeLog, at = "/log"): Promise<FakeSite> {
     if (found === undefined) response.writeHead(404).end("<html>not here</html>");
     else response.end(found);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const site: FakeSite = { url, log, asked: [], pages: new Map(), intercept: undefined };
-  afterFile(() => {
-    server.closeAllConnections();
-    return new Promise<void>((resolve) => server.close(() => resolve()));
-  });
   return site;
 }
 

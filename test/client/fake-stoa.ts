@@ -1,10 +1,9 @@
 // A service that lies as a test requires. It shows what verifiers do not trust.
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
 
 import { parseJson } from "../../src/receipt/parse.ts";
 import { buildChain, type Receipt } from "../receipt/chain.ts";
-import { afterFile } from "../support/after-file.ts";
+import { serveHttp } from "../support/http-server.ts";
 
 /** A receipt as the REST API shows it, or with the changes of a test. */
 // biome-ignore lint/suspicious/noExplicitAny: defects give members of any type, or none.
@@ -52,25 +51,25 @@ export function shownChain(length: number): Shown[] {
 
 /** Serves the receipts on a free port, as Stoa does. It stops after the last test of the file. */
 export async function startFake(receipts: Shown[]): Promise<FakeStoa> {
-  const server = createServer((request, response) => {
+  const { url, cut } = await serveHttp((request, response) => {
     const path = request.url ?? "";
     fake.asked.push(path);
     if (fake.intercept?.(path, response) === true) return;
-    const url = new URL(path, fake.url);
-    const from = Number(url.searchParams.get("from") ?? 1);
+    const { pathname, searchParams } = new URL(path, fake.url);
+    const from = Number(searchParams.get("from") ?? 1);
     const there = fake.receipts.filter((_, index) => index >= from - 1);
     const head = fake.headSeq ?? fake.receipts.length;
-    const seq = /^\/api\/v1\/house\/receipts\/(\d+)\/canonical$/.exec(url.pathname)?.[1];
-    if (url.pathname === "/api/v1/house/receipts") {
+    const seq = /^\/api\/v1\/house\/receipts\/(\d+)\/canonical$/.exec(pathname)?.[1];
+    if (pathname === "/api/v1/house/receipts") {
       if (from > head) return refuse(response, 404, { error: "not_found", message: "None.", field: "from" });
       const shown = there.slice(0, 1).map(textOf);
       response.end(`{"ok":true,"receipts":[${shown}],"next_from":null,"head_seq":${head}}`);
-    } else if (url.pathname === "/api/v1/house/receipts/stream") {
+    } else if (pathname === "/api/v1/house/receipts/stream") {
       if (from > head + 1) return refuse(response, 404, { error: "not_found", message: "None.", field: "from" });
       response.setHeader("content-type", "application/x-ndjson");
       response.flushHeaders();
       for (const receipt of there) response.write(`${textOf(receipt)}\n`);
-      if (url.searchParams.get("follow") !== "true") response.end();
+      if (searchParams.get("follow") !== "true") response.end();
       else {
         fake.followers.add(response);
         response.once("close", () => fake.followers.delete(response));
@@ -82,20 +81,15 @@ export async function startFake(receipts: Shown[]): Promise<FakeStoa> {
     } else refuse(response, 404, { error: "not_found", message: "There is nothing at this address." });
     return undefined;
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const fake: FakeStoa = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     receipts,
     headSeq: undefined,
     asked: [],
     intercept: undefined,
     followers: new Set(),
-    cut: () => server.closeAllConnections(),
+    cut,
   };
-  afterFile(() => {
-    server.closeAllConnections();
-    return new Promise<void>((resolve) => server.close(() => resolve()));
-  });
   return fake;
 }
 

@@ -1,8 +1,8 @@
-import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { createStoaClient, type StoaError } from "../../src/client/index.ts";
 import { parseQuota } from "../../src/rate-limits/quota.ts";
 import { freePort } from "../support/free-port.ts";
+import { listenHttp } from "../support/http-server.ts";
 import { startLimited } from "../support/limited.ts";
 import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
@@ -202,10 +202,10 @@ describe("a call that is cancelled", () => {
   });
 
   it("ends with the signal's reason while it waits for the next try", async () => {
-    const { port, close } = await closedPort();
+    const { url, close } = await listenHttp(() => {});
     await close();
     const stop = new AbortController();
-    const stoa = createStoaClient(`http://127.0.0.1:${port}`, { onRetry: () => stop.abort(reason) });
+    const stoa = createStoaClient(url, { onRetry: () => stop.abort(reason) });
     await expect(stoa.posts.listPosts({}, { signal: stop.signal })).rejects.toBe(reason);
   });
 
@@ -221,11 +221,3 @@ describe("a call that is cancelled", () => {
     expect(proxy.sent).toEqual([]);
   });
 });
-
-/** A free port: the server that found it is closed. */
-async function closedPort() {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  return { port, close: () => new Promise((resolve) => server.close(resolve)) };
-}

@@ -1,23 +1,14 @@
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import type { ServerResponse } from "node:http";
+import { expect, it } from "vitest";
 import { StoaError } from "../../src/client/error.ts";
 import { getShort } from "../../src/client/http.ts";
+import { serveHttp } from "../support/http-server.ts";
 
 let respond: (response: ServerResponse) => unknown;
 let gone: Promise<unknown>;
-const server = createServer((_, response) => {
+const { url } = await serveHttp((_, response) => {
   gone = new Promise((resolve) => response.once("close", resolve));
   respond(response);
-});
-let url: string;
-beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
-afterAll(() => {
-  server.closeAllConnections();
-  return new Promise((resolve) => server.close(resolve));
 });
 
 const drip = (response: ServerResponse, bytes: number) => {

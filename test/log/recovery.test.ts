@@ -1,14 +1,12 @@
 // stoa recover --log: how the log goes on after a backup was restored, or a folder was lost.
 import { cpSync, rmSync, truncateSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
 import { verifyItem } from "../../src/tlog/proofs/verify-item.ts";
 import { operateWith } from "../operator/support.ts";
-import { afterFile } from "../support/after-file.ts";
 import { createDatabaseWithSchema, createTestDatabase } from "../support/database.ts";
+import { serveHttp, webServerOf } from "../support/http-server.ts";
 import { beginTestLog } from "../support/log.ts";
 import { urlOf } from "../support/process.ts";
 import { type Service, startService } from "../support/service.ts";
@@ -86,15 +84,7 @@ it("the folder may be lost: the database as it is, or a mirror by HTTP", async (
   rmSync(join(board.dataDir, "log"), { recursive: true });
   await restoreBackup(board, 599);
   expect((await board.recover()).notes.join()).toMatch(/has no checkpoint.*--as-is/);
-  const { createReadStream } = await import("node:fs");
-  const server = createServer(({ url = "" }, response) =>
-    createReadStream(join(copy, url))
-      .on("error", () => response.destroy())
-      .pipe(response),
-  );
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  afterFile(() => server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url } = await serveHttp(webServerOf(copy));
   expect((await board.recover("--as-is", "--from", url)).status).toBe(0);
   await expectToGoOn(board, 601);
   const alone = await publishedLog();

@@ -1,12 +1,10 @@
 // The verification on a receipt's page, in a real browser, through a proxy that changes responses as a test wants.
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Browser, Page } from "playwright-core";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { fill, type LedgerUnderTest, startLedger, TestClock } from "../ledger/support.ts";
 import { buildChain } from "../receipt/chain.ts";
-import { afterFile } from "../support/after-file.ts";
 import { openPage, startBrowser, type WatchedPage } from "../support/browser.ts";
+import { serveHttp } from "../support/http-server.ts";
 
 const length = 40;
 const at = 20;
@@ -31,7 +29,7 @@ beforeAll(async () => {
   [service, browser] = await Promise.all([startLedger({ clock }), startBrowser(args)]);
   shared = await openPage(browser);
   await fill(service.db, length - 1);
-  const server = createServer(async (request, response) => {
+  const { url } = await serveHttp(async (request, response) => {
     const path = request.url as string;
     if (hang?.(path)) return;
     const status = refuse?.(path);
@@ -49,12 +47,7 @@ beforeAll(async () => {
     const caching = path.startsWith("/assets/") ? {} : { "cache-control": "no-store" };
     response.writeHead(reply.status, { ...Object.fromEntries(headers), ...caching }).end(alter?.(path, body) ?? body);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  proxy = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  afterFile(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  proxy = url;
 });
 
 afterEach(() => {

@@ -1,8 +1,6 @@
 // Mirrors of a log, made by `stoa mirror`, for the checks of long runs.
 import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,6 +9,7 @@ import { formatVkey, type NoteKey } from "../../src/tlog/notes/key.ts";
 import { parseBundle } from "../../src/tlog/tiles/bundle.ts";
 import { formatTilePath } from "../../src/tlog/tiles/tile-path.ts";
 import { widthAt } from "../../src/tlog/tiles/widths.ts";
+import { listenHttp, webServerOf } from "./http-server.ts";
 import { nodeEnvironment } from "./node-environment.ts";
 
 const program = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
@@ -59,20 +58,13 @@ export async function checkMirror(
 
 /** Serves a mirror by a plain web server: it must verify against another one, which is a copy of the service. */
 async function faultsOfKept(kept: string, other: string, key: NoteKey): Promise<string[]> {
-  const server = createServer((request, response) => {
-    const path = join(kept, request.url as string);
-    const isThere = existsSync(path) && statSync(path).isFile();
-    if (isThere) response.end(readFileSync(path));
-    else response.writeHead(404).end();
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url, close } = await listenHttp(webServerOf(kept));
   const again = mkdtempSync(join(tmpdir(), "stoa-mirror-"));
   try {
     const ends = [await runMirror(url, other, key), await runMirror(url, again, key)];
     return ends.flatMap(({ ok, reason }) => (ok ? [] : [`the mirror that was kept does not verify: ${reason}`]));
   } finally {
-    server.close();
+    await close();
     rmSync(again, { recursive: true });
   }
 }

@@ -1,11 +1,9 @@
 // The library in a browser, with WebCrypto, says the same of the vectors.
 import { readdirSync, readFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect, it } from "vitest";
 import { publishModules } from "../../src/site/browser-modules.ts";
-import { afterFile } from "../support/after-file.ts";
 import { openPage, startBrowser } from "../support/browser.ts";
+import { serveHttp } from "../support/http-server.ts";
 import type { LogVector } from "./vectors/vector.ts";
 
 const folder = new URL("../vectors/log/", import.meta.url);
@@ -23,15 +21,13 @@ async function serveModules(): Promise<{ url: string; module: string }> {
     modules.set(path, code);
     return path;
   });
-  const server = createServer((request, response) => {
+  const { url } = await serveHttp((request, response) => {
     const code = modules.get(request.url ?? "");
     if (code === undefined)
       response.setHeader("content-type", "text/html").end("<!doctype html><link rel=icon href=data:,>");
     else response.setHeader("content-type", "text/javascript").end(code);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  afterFile(() => server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, module };
+  return { url, module };
 }
 
 it("all vectors but those of roots", async () => {
