@@ -1,10 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { afterFile } from "./support/after-file.ts";
+import { scratchFolder } from "./support/scratch-folder.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -45,8 +44,7 @@ const allowed = [
 
 /** Lints a folder with the project's settings, in which each file has one import. @returns the files that are refused */
 function lint(imports: readonly (readonly [file: string, specifier: string])[]): string[] {
-  const folder = mkdtempSync(join(tmpdir(), "stoa-layers-"));
-  afterFile(() => rmSync(folder, { recursive: true }));
+  const folder = scratchFolder();
   for (const name of ["biome.json", "scripts/biome.layers.json"]) cpSync(join(root, name), join(folder, name));
   for (const [file, specifier] of imports) {
     mkdirSync(dirname(join(folder, "src", file)), { recursive: true });

@@ -1,29 +1,18 @@
 import { execFile, spawnSync } from "node:child_process";
 import { hash } from "node:crypto";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
-import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { type LedgerUnderTest, operatorToken, startLedger } from "./ledger/support.ts";
 import { createLoggedDatabase } from "./support/logged.ts";
 import { nodeEnvironment } from "./support/node-environment.ts";
+import { scratchFolder } from "./support/scratch-folder.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const scratch = mkdtempSync(join(tmpdir(), "stoa-package-"));
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+const scratch = scratchFolder();
 const source = join(scratch, "source");
 const project = join(scratch, "project");
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { answerStream, shownChain, startFake } from "../client/fake-stoa.ts";
 import { listenHttp } from "../support/http-server.ts";
-import { runStoa, scratchFolder } from "./stoa.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { runStoa } from "./stoa.ts";
 
 describe("stoa verify exits with 3 and gives no verdict", () => {
   const notChecked = (url: string) => ({

@@ -6,8 +6,9 @@ import { type FakeStoa, shownChain, startFake, textOf } from "../client/fake-sto
 import { type LedgerUnderTest, startLedger } from "../ledger/support.ts";
 import { otherHash } from "../receipt/chain.ts";
 import { freePort } from "../support/free-port.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { waitUntil } from "../support/wait.ts";
-import { type Running, scratchFolder, startProcess, startStoa } from "./stoa.ts";
+import { type Running, startProcess, startStoa } from "./stoa.ts";
 
 interface Following {
   run: Running;

@@ -7,9 +7,10 @@ import { formatVkey } from "../../src/tlog/notes/key.ts";
 import type { SignerKey } from "../../src/tlog/notes/signer-key.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { type Service, startService } from "../support/service.ts";
 import { testKey } from "../tlog/node-functions.ts";
-import { runStoa, scratchFolder } from "./stoa.ts";
+import { runStoa } from "./stoa.ts";
 
 let db: TestDatabase;
 let key: SignerKey;

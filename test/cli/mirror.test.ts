@@ -6,10 +6,11 @@ import { formatVkey } from "../../src/tlog/notes/key.ts";
 import { formatBundle } from "../../src/tlog/tiles/bundle.ts";
 import { FakeLog, type FakeSite, firstEntry, origin, startSite } from "../client/fake-log.ts";
 import { serveHttp, webServerOf } from "../support/http-server.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { testKey } from "../tlog/node-functions.ts";
 import { checkpointOf, sampleKey } from "../tlog/sample-log.ts";
 import { testEntries } from "../tlog/test-log.ts";
-import { runStoa, scratchFolder, startProcess } from "./stoa.ts";
+import { runStoa, startProcess } from "./stoa.ts";
 
 const mirror = (url: string, folder: string, ...more: string[]) => runStoa(["mirror", url, folder, ...more], "/");
 

@@ -7,8 +7,9 @@ import { createStoaClient } from "../../src/client/index.ts";
 import { startFake } from "../client/fake-stoa.ts";
 import { operatorToken } from "../ledger/support.ts";
 import { nodeEnvironment } from "../support/node-environment.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { type Service, startService } from "../support/service.ts";
-import { main, type Run, runStoa, scratchFolder } from "./stoa.ts";
+import { main, type Run, runStoa } from "./stoa.ts";
 
 const home = scratchFolder();
 const environment = { STOA_OPERATOR_TOKEN: operatorToken };

@@ -9,9 +9,10 @@ import { formatPolicy } from "../../src/tlog/notes/policy.ts";
 import { formatBundle } from "../../src/tlog/tiles/bundle.ts";
 import { FakeLog, type FakeSite, firstEntry, origin, startSite } from "../client/fake-log.ts";
 import { otherHash } from "../receipt/chain.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { sha256, testKey } from "../tlog/node-functions.ts";
 import { at, proofOf, sampleEntries, sampleKey, texts } from "../tlog/sample-log.ts";
-import { runStoa, scratchFolder, startProcess } from "./stoa.ts";
+import { runStoa, startProcess } from "./stoa.ts";
 
 const vkey = formatVkey(sampleKey);
 const entryTexts = sampleEntries.map(({ entry }) => entry);

@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { defaultStateFile, StateFile } from "../../src/cli/state.ts";
 import { type FakeStoa, shownChain, startFake } from "../client/fake-stoa.ts";
 import { otherHash } from "../receipt/chain.ts";
-import { runStoa, scratchFolder } from "./stoa.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { runStoa } from "./stoa.ts";
 
 const read = (path: string) => JSON.parse(readFileSync(path, "utf8"));
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);

@@ -1,13 +1,10 @@
 // The command as its users run it. Most tests run it in their own process, on streams in memory.
 import { spawn } from "node:child_process";
 import { EventEmitter } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { runCommand } from "../../src/cli/run.ts";
-import { afterFile } from "../support/after-file.ts";
 import { afterTest } from "../support/after-test.ts";
 import { nodeEnvironment } from "../support/node-environment.ts";
 
@@ -28,13 +25,6 @@ export interface Running {
   stopReading(): void;
   /** Its end. */
   done: Promise<Run>;
-}
-
-/** A folder of the test file's own, for state. */
-export function scratchFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "stoa-cli-"));
-  afterFile(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 /**

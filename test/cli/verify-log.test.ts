@@ -7,11 +7,12 @@ import { formatVkey } from "../../src/tlog/notes/key.ts";
 import { FakeLog, firstEntry, origin } from "../client/fake-log.ts";
 import { type FakeStoa, refuse, show, startFake } from "../client/fake-stoa.ts";
 import { buildChain, type Change, type LooseDocument, type Receipt } from "../receipt/chain.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { waitUntil } from "../support/wait.ts";
 import { testKey } from "../tlog/node-functions.ts";
 import { sampleKey } from "../tlog/sample-log.ts";
 import { testEntries } from "../tlog/test-log.ts";
-import { runStoa, scratchFolder, startStoa } from "./stoa.ts";
+import { runStoa, startStoa } from "./stoa.ts";
 
 const vkey = formatVkey(sampleKey);
 

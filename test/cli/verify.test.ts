@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { fill, type LedgerUnderTest, startLedger, unlockReceipts } from "../ledger/support.ts";
 import { buildChain, type Receipt } from "../receipt/chain.ts";
-import { runStoa, scratchFolder, startProcess } from "./stoa.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { runStoa, startProcess } from "./stoa.ts";
 
 const hashAt = async (service: LedgerUnderTest, seq: number) =>
   (await service.db.rows<{ hash: string }>("SELECT hash FROM receipts WHERE seq = ?", [seq]))[0]?.hash as string;

@@ -1,14 +1,11 @@
 // The commands of the pages for users, run by one shell beside one service.
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
 import { defaultQuotas } from "../../src/rate-limits/quota.ts";
-import { afterFile } from "../support/after-file.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
 import { nodeEnvironment } from "../support/node-environment.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { type Service, startService } from "../support/service.ts";
 import { blocksIn, pages, readPage, root } from "./pages.ts";
 
@@ -31,8 +28,7 @@ describe("the commands of README, docs/api.md and docs/verifying.md", () => {
       .join("\n")
       .replaceAll("http://127.0.0.1:8080", service.url);
     // `stoa verify` remembers what it saw, and the example its key, in this folder instead of the user's own.
-    const home = mkdtempSync(join(tmpdir(), "stoa-readme-"));
-    afterFile(() => rmSync(home, { recursive: true }));
+    const home = scratchFolder();
     const env = { ...process.env, ...nodeEnvironment, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home };
     const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], { cwd: root, env });
     output = stdout.replaceAll(service.url, "http://127.0.0.1:8080");

@@ -1,19 +1,17 @@
 // The Go program of docs/verifying.md.
 import { execFile, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, expect, it } from "vitest";
 import { goEnvironment } from "../../scripts/lib/go.mjs";
 import { formatVkey } from "../../src/tlog/notes/key.ts";
-import { afterFile } from "../support/after-file.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { testKey } from "../tlog/node-functions.ts";
 import { at, origin, proofOf, sampleEntries, sampleKey } from "../tlog/sample-log.ts";
 import { blocksIn, readPage } from "./pages.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "stoa-go-"));
-afterFile(() => rmSync(folder, { recursive: true }));
+const folder = scratchFolder();
 const program = join(folder, "prove");
 
 beforeAll(async () => {

@@ -1,10 +1,9 @@
 // The commands of docs/moderation.md, run by a shell on a board that an agent floods.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import { operatorToken, startLedger } from "../ledger/support.ts";
-import { afterFile } from "../support/after-file.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import type { Service } from "../support/service.ts";
 import { Sections } from "./sections.ts";
 
@@ -13,8 +12,7 @@ let service: Service;
 
 /** Runs the commands of a section, on the log as it is now. */
 async function run(heading: string): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "stoa-moderation-"));
-  afterFile(() => rmSync(folder, { recursive: true }));
+  const folder = scratchFolder();
   const journal = join(folder, "journal");
   writeFileSync(journal, service.log.map((line) => JSON.stringify(line)).join("\n"));
   const places = [

@@ -1,12 +1,12 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterFile } from "../support/after-file.ts";
 import { nodeEnvironment } from "../support/node-environment.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { type Service, startService } from "../support/service.ts";
 
 export const program = fileURLToPath(new URL("../../examples/agent.mjs", import.meta.url));
@@ -18,8 +18,7 @@ export class ExampleAgent {
   readonly #env: NodeJS.ProcessEnv;
 
   constructor({ url }: Pick<Service, "url">, subject: string) {
-    const home = mkdtempSync(join(tmpdir(), "stoa-example-"));
-    afterFile(() => rmSync(home, { recursive: true }));
+    const home = scratchFolder();
     this.#keys = join(home, "stoa");
     this.#args = [program, url, subject];
     this.#env = { ...nodeEnvironment, XDG_CONFIG_HOME: home };

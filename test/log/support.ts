@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { begin } from "../../src/log/beginning.ts";
 import { signerOf, treeHasher } from "../../src/log/crypto.ts";
 import { Publisher, type PublisherOptions } from "../../src/log/publisher/publisher.ts";
@@ -15,6 +12,7 @@ import { appendToTiles } from "../../src/tlog/tiles/growth.ts";
 import { CompactRange } from "../../src/tlog/tree/compact-range.ts";
 import { afterFile } from "../support/after-file.ts";
 import { createDatabaseWithSchema, type TestDatabase } from "../support/database.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { type Service, type ServiceOptions, startService } from "../support/service.ts";
 import { testKey } from "../tlog/node-functions.ts";
 
@@ -23,8 +21,7 @@ export const key: SignerKey = await testKey("stoa.example/log");
 
 /** A folder that is removed after the last test of the file. */
 export function temporaryFolder(): string {
-  const path = mkdtempSync(join(tmpdir(), "stoa-test-log-"));
-  afterFile(() => rmSync(path, { recursive: true, force: true }));
+  const path = scratchFolder();
   return path;
 }
 

@@ -1,17 +1,17 @@
 // The engine's own programs, which backup and restore run: what they are told, and what happens when they fail.
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { clientProgram } from "../../src/store/backup/client-program.ts";
 import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { startService } from "../support/service.ts";
 import { maySkipSmallDisk, mountSmallDisk } from "../support/tmpfs.ts";
 import { operate, query } from "./support.ts";
 
-const home = mkdtempSync(join(tmpdir(), "stoa-programs-"));
-afterFile(() => rmSync(home, { recursive: true }));
+const home = scratchFolder();
 const password = "a-password-of-the-database";
 
 let source: TestDatabase;

@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { Acknowledged } from "../hammer/acknowledged.ts";
 import { HammerAgent } from "../hammer/agent.ts";
 import { audit, auditReplays } from "../hammer/audit.ts";
@@ -11,12 +10,12 @@ import { Sealer } from "../hammer/sealer.ts";
 import { operatorToken } from "../ledger/support.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { recount } from "../support/recount.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 import { operate } from "./support.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "stoa-backup-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = scratchFolder();
 const siteUrl = "http://stoa.example";
 
 /** What was acknowledged by now, by what tells each apart and no edit changes. */

@@ -1,21 +1,19 @@
 // A database that lacks something, as after a restore of only some tables: the service and every command say in one line
 // what is missing and what to do.
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
 import { beforeEach, expect, it } from "vitest";
 import { startLedger } from "../ledger/support.ts";
-import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { ServiceProcess, urlOf } from "../support/process.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { startService } from "../support/service.ts";
 import { type Outcome, operate } from "./support.ts";
 
 const advice = "Restore a backup into an empty database: npm run stoa -- restore FILE";
 const lacks = (what: string) => `The database lacks ${what}, or its account may not read this. ${advice}`;
-const folder = mkdtempSync(join(tmpdir(), "stoa-incomplete-"));
-afterFile(() => rmSync(folder, { recursive: true }));
+const folder = scratchFolder();
 
 let db: TestDatabase;
 beforeEach(async () => {

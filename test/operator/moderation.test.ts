@@ -1,17 +1,15 @@
 // The ids of removed posts and comments are never given out again, whatever happens to the database.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { TestClock } from "../ledger/support.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { type Moderated, spam, startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { waitUntil } from "../support/wait.ts";
 import { operate } from "./support.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "stoa-moderated-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = scratchFolder();
 
 /** Everything that moderation stores, and the newest post and comment removed. */
 async function moderate(service: Moderated): Promise<{ key: string; post: number; comment: number; standing: number }> {

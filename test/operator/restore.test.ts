@@ -1,19 +1,18 @@
 import { hash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { writeBackup } from "../../src/store/backup/write-backup.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { describeSchema } from "../../src/store/schema/schema-dump.ts";
 import { startLogService } from "../log/support.ts";
 import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { startService } from "../support/service.ts";
 import { operate, query } from "./support.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "stoa-restore-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = scratchFolder();
 const file = join(folder, "backup.sql");
 
 /** Every byte, and characters that SQL, lines or other encodings could trip over. */

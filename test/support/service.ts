@@ -1,7 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
@@ -14,6 +11,7 @@ import { defaultStreamLimits } from "../../src/rate-limits/stream-limits.ts";
 import { afterFile } from "./after-file.ts";
 import { createDatabaseWithSchema, type TestDatabase } from "./database.ts";
 import { reportFault } from "./openapi/received.ts";
+import { scratchFolder } from "./scratch-folder.ts";
 import { waitUntil } from "./wait.ts";
 
 /** A JSON reply of the service, as a client sees it. */
@@ -59,8 +57,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const db = options.db ?? (await createDatabaseWithSchema());
   const log: Record<string, unknown>[] = [];
   const stream = { write: (line: string) => void log.push(JSON.parse(line)) };
-  const dataDir = mkdtempSync(join(tmpdir(), "stoa-test-data-"));
-  afterFile(() => rmSync(dataDir, { recursive: true, force: true }));
+  const dataDir = scratchFolder();
   const app = await startApp(testConfig(db, { dataDir, ...options.config }), {
     log: pino({ level: "info" }, stream),
     // Tests change the chain in the database, and check at once what a verification finds.

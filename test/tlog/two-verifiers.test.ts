@@ -1,12 +1,11 @@
 // A verifier in Python that was written from FORMAT.md says what the vectors promise, and of vectors with any change what the
 // library says, down to the fault.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { afterFile } from "../support/after-file.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { checkVector } from "./check-vector.ts";
 import { changedBytes, changedText } from "./mutations.ts";
 import { functions } from "./node-functions.ts";
@@ -71,8 +70,7 @@ it("the outcomes that the vectors promise", () => {
 });
 
 it("the outcomes of 4,000 changed vectors", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "stoa-tlog-"));
-  afterFile(() => rmSync(folder, { recursive: true }));
+  const folder = scratchFolder();
   mkdirSync(join(folder, "changed"));
   const some = fc.constantFrom(...valid.filter(({ check }) => check in texts)).chain(changed);
   const samples = fc.sample(some, { numRuns: 4000, seed: 1795 });

@@ -1,15 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterFile } from "../../support/after-file.ts";
 import type { TestDatabase } from "../../support/database.ts";
+import { scratchFolder } from "../../support/scratch-folder.ts";
 import type { Service } from "../../support/service.ts";
 import { type LedgerUnderTest, type StoredRow, startLedger, type TestClock, unlockReceipts } from "../support.ts";
 
 /** A data folder that is removed after the last test of the file. */
 export function dataFolder(): string {
-  const path = mkdtempSync(join(tmpdir(), "stoa-test-guard-"));
-  afterFile(() => rmSync(path, { recursive: true, force: true }));
+  const path = scratchFolder();
   return path;
 }
 
