@@ -16,14 +16,15 @@ export const good: Outcome = { status: exitStatus.done, ok: true, reason: null }
 /**
  * What a failure says of a log.
  * @param signal interrupts the command
+ * @param undone what an interruption means
  * @throws errors that are no such result
  */
-export function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
-  if (signal.aborted) return { status: exitStatus.failed, ok: null, reason: "interrupted: it was not done" };
+export function outcomeOf(error: unknown, signal: AbortSignal, undone = "it was not done"): Outcome {
   const finding = findingOf(error);
   if (finding !== undefined) {
     return { status: exitStatus.found, ok: false, reason: `${finding.fault}: ${finding.message}` };
   }
+  if (signal.aborted) return { status: exitStatus.failed, ok: null, reason: `interrupted: ${undone}` };
   if (error instanceof StoaError) {
     return { status: exitStatus.failed, ok: null, reason: `${error.kind}: ${error.message}` };
   }

@@ -12,6 +12,7 @@ import type { KnownLog } from "../../client/signed-log/signed-log.ts";
 import type { Link } from "../../receipt/verify.ts";
 import { exitStatus } from "../command.ts";
 import { knownLog, parseLogKey } from "../log-key.ts";
+import { outcomeOf } from "../outcome.ts";
 import type { Output } from "../output.ts";
 import type { Remembered, StateFile } from "../state.ts";
 import { UsageError } from "../usage.ts";
@@ -167,26 +168,15 @@ class Verification {
       Object.assign(result, { ok: false, to: seq, brokenAt: seq, reason: `${fault}: ${message}` });
       return exitStatus.found;
     }
+    if (error instanceof BeyondHead) throw new UsageError(`--from ${result.from}: ${error.message}`);
     const finding = findingOf(error);
-    if (finding !== undefined) {
-      const { seq, fault, message } = finding;
-      Object.assign(result, { ok: false, brokenAt: seq ?? null, reason: `${fault}: ${message}` });
-      return exitStatus.found;
-    }
-    if (signal.aborted && this.#live) {
+    if (signal.aborted && this.#live && finding === undefined) {
       result.log = this.#log?.summary;
       result.ok = true;
       return exitStatus.done;
     }
-    if (signal.aborted) {
-      result.reason = "interrupted: the head was not reached";
-      return exitStatus.failed;
-    }
-    if (error instanceof StoaError) {
-      result.reason = `${error.kind}: ${error.message}`;
-      return exitStatus.failed;
-    }
-    if (error instanceof BeyondHead) throw new UsageError(`--from ${result.from}: ${error.message}`);
-    throw error;
+    const { ok, reason, status } = outcomeOf(error, signal, "the head was not reached");
+    Object.assign(result, { ok, reason, brokenAt: finding?.seq ?? null });
+    return status;
   }
 }
