@@ -28,7 +28,6 @@ export class Http1Connection extends Connection implements SliceReader {
   #before: Exchange | undefined;
   /** When a head began to arrive; undefined while none does. */
   #headSince: number | undefined;
-  #hasBeenUsed = false;
   /** Refuses the malformed bytes after the requests that have arrived. */
   #refuseRest: (() => void) | undefined;
   #isDraining = false;
@@ -103,7 +102,7 @@ export class Http1Connection extends Connection implements SliceReader {
       if (now - (this.#before as Exchange).arrivedAt > requestTimeoutMs) this.cut();
     } else if (this.#headSince !== undefined) {
       if (now - this.#headSince > headersTimeoutMs) this.takeError(lateRequest);
-    } else if (now - this.quietSince > (this.#hasBeenUsed ? idleTimeoutMs : headersTimeoutMs)) {
+    } else if (now - this.quietSince > idleTimeoutMs) {
       this.socket.end();
     }
   }
@@ -127,7 +126,6 @@ export class Http1Connection extends Connection implements SliceReader {
     const { request, response } = exchange;
     this.#running = exchange;
     this.#headSince = undefined;
-    this.#hasBeenUsed = true;
     response.once("close", () => this.#finish(exchange));
     this.shared.handlers.handle(request, response);
   }

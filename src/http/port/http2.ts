@@ -45,7 +45,6 @@ export class Http2Connection extends Connection {
   /** The requests that have not begun. Those that are over are removed: thousands may wait when a connection is cut. */
   readonly #waiting = new Set<Exchange>();
   #waitsForTurn = false;
-  #hasBeenUsed = false;
   /** When the session was told to end. */
   #endedAt: number | undefined;
 
@@ -64,7 +63,6 @@ export class Http2Connection extends Connection {
     const exchange = new Exchange(this, request as unknown as IncomingMessage, response as unknown as ServerResponse);
     exchange.keep("objects", OBJECT_BYTES);
     response.exchange = exchange;
-    this.#hasBeenUsed = true;
     this.#exchanges.add(exchange);
     // Drops what a client still sends after its reply. Otherwise the request would stay open until its time limit.
     response.stream.once("finish", () => request.resume());
@@ -74,7 +72,7 @@ export class Http2Connection extends Connection {
   }
 
   check(now: number): void {
-    const { headersTimeoutMs, requestTimeoutMs, idleTimeoutMs, sendTimeoutMs } = this.shared.times;
+    const { requestTimeoutMs, idleTimeoutMs, sendTimeoutMs } = this.shared.times;
     for (const exchange of this.#exchanges) {
       const stream = streamOf(exchange);
       exchange.keep("unsent", stream.writableLength);
@@ -85,7 +83,7 @@ export class Http2Connection extends Connection {
     }
     if (this.#endedAt !== undefined) {
       if (this.isIdle && now - Math.max(this.#endedAt, this.quietSince) > LINGER_MS) this.transport.destroy();
-    } else if (this.isIdle && now - this.quietSince > (this.#hasBeenUsed ? idleTimeoutMs : headersTimeoutMs)) {
+    } else if (this.isIdle && now - this.quietSince > idleTimeoutMs) {
       this.drain();
     }
   }

@@ -19,11 +19,11 @@ import { sniff } from "./sniff.ts";
 export interface PortOptions {
   /** Certificate chain and private key (PEM). With them the port speaks TLS only. */
   tls?: { cert: string | Buffer; key: string | Buffer } | undefined;
-  /** The limit for each step up to a request: the first bytes or the TLS handshake, then a whole request head. */
+  /** The limit for the TLS handshake, and for a whole request head from its first byte on. */
   headersTimeoutMs: number;
   /** The limit for a whole request to arrive, including its body. */
   requestTimeoutMs: number;
-  /** The limit between requests: for a kept-alive HTTP/1.1 connection, or an HTTP/2 session without open streams. */
+  /** The limit without a request, also before the first one: Go's clients keep connections that they have not used yet. */
   idleTimeoutMs: number;
   /** The limit for a reply without progress; none by default. */
   sendTimeoutMs?: number | undefined;
@@ -172,7 +172,7 @@ export class Port {
     if (certificate === undefined) {
       return net.createServer(settings, (socket) => {
         if (!this.#accept(socket)) return;
-        sniff(socket, handshakeTimeout, (isHttp2) => this.#serve(socket, socket, isHttp2));
+        sniff(socket, this.#shared.times, (isHttp2) => this.#serve(socket, socket, isHttp2));
       });
     }
     // The connections in a TLS handshake, by the addresses of their peers: Node does not tell which socket is below TLS.

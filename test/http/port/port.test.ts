@@ -138,13 +138,26 @@ describe("time limits", () => {
   /** Longer than a busy machine takes to read a request that has been sent. */
   const LIMIT = 4 * SOON;
 
-  it("closes connections that never send a whole request head", async () => {
-    const { number, port } = await start({ headersTimeoutMs: LIMIT });
+  it("closes connections that begin a request head and do not end it, and keeps those that wait", async () => {
+    const { number } = await start({ headersTimeoutMs: LIMIT });
     const silent = connect(number);
+    const silentSession = connect(number);
+    silentSession.socket.write(Buffer.concat([Buffer.from(PREFACE), EMPTY_SETTINGS]));
     const halfPreface = connect(number);
     halfPreface.socket.write(PREFACE.slice(0, 10));
     const halfHead = connect(number);
     halfHead.socket.write("GET /version HTTP/1.1\r\nHost:");
+    expect(await halfPreface.closed).toBe("");
+    expect(await halfHead.closed).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+    // Go's clients keep connections that they have not used yet.
+    silent.socket.write(request("/version"));
+    await silent.seen("1.1");
+    expect(silentSession.socket.destroyed).toBe(false);
+  });
+
+  it("closes connections without a request", async () => {
+    const { number, port } = await start({ idleTimeoutMs: LIMIT });
+    const silent = connect(number);
     const prefaceOnly = connect(number);
     prefaceOnly.socket.write(PREFACE);
     const noRequest = connect(number);
@@ -154,15 +167,13 @@ describe("time limits", () => {
     halfHeaders.socket.write(Buffer.concat([Buffer.from(PREFACE), EMPTY_SETTINGS, headersFrame]));
 
     expect(await silent.closed).toBe("");
-    expect(await halfPreface.closed).toBe("");
-    expect(await halfHead.closed).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
     await Promise.all([prefaceOnly.closed, noRequest.closed, halfHeaders.closed]);
     await port.drained();
     expect(port.connections).toEqual({ total: 0, http2: 0 });
   });
 
   it("closes TLS connections that stop in the handshake or after it", async () => {
-    const { number } = await start({ tls: certificate, headersTimeoutMs: LIMIT });
+    const { number } = await start({ tls: certificate, headersTimeoutMs: LIMIT, idleTimeoutMs: LIMIT });
     const silent = connect(number);
     const halfHello = connect(number);
     halfHello.socket.write(Buffer.from("16030102000100", "hex"));
