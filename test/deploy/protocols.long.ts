@@ -152,11 +152,15 @@ describe.each(proxyNames)("%s", (name) => {
       const sent = request(
         `${base()}/api/v1/house/receipts/stream?follow=true`,
         { ...tls(), headers: { accept: "application/x-ndjson" } },
-        (response) =>
-          response.once("data", (part) => {
+        (response) => {
+          let text = "";
+          response.on("data", (part) => {
+            text += part;
+            if (!text.includes("\n")) return;
             sent.destroy();
-            resolve(String(part));
-          }),
+            resolve(text);
+          });
+        },
       );
       sent.on("error", reject).end();
     });
