@@ -230,7 +230,7 @@ describe("time limits", () => {
   });
 
   it("destroys a session whose peer does not close its side", async () => {
-    const { number, port } = await start({ headersTimeoutMs: SOON });
+    const { number, port } = await start({ idleTimeoutMs: SOON });
     const socket = net.connect({ port: number, host: "127.0.0.1", allowHalfOpen: true });
     socket.on("error", () => {});
     socket.resume().write(Buffer.concat([Buffer.from(PREFACE), EMPTY_SETTINGS]));
