@@ -4,6 +4,11 @@ import type { Binding } from "./bindings.ts";
 
 type Fields = Message & Record<string, unknown>;
 
+/** Whether a message is a body of bytes, which REST sends as it is. */
+export function isHttpBody({ typeName }: DescMessage): boolean {
+  return typeName === "google.api.HttpBody";
+}
+
 /** What a binding responds with. */
 export interface BoundResponse {
   desc: DescMessage;

@@ -1,4 +1,5 @@
 import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
+import { isHttpBody } from "./responses.ts";
 
 /** A message as the measuring functions see it. */
 type Measured = Record<string, unknown>;
@@ -14,8 +15,9 @@ export function createTextLength(desc: DescMessage): ((message: Message) => numb
 }
 
 function measureLists(desc: DescMessage, within: readonly DescMessage[]): Measure | undefined {
-  // The contract does not bound a recursive message, so what it holds within itself is not measured.
-  if (within.includes(desc)) return undefined;
+  // The contract does not bound a recursive message, so what it holds within itself is not measured. A body of bytes has a
+  // list that nobody fills.
+  if (within.includes(desc) || isHttpBody(desc)) return undefined;
   const measures = desc.fields
     .map((field) => measureField(field, [...within, desc]))
     .filter((measure) => measure !== undefined);
@@ -28,8 +30,7 @@ function measureField(
   within: readonly DescMessage[],
 ): Measure | undefined {
   if (fieldKind === "list") return measureList(localName, field.message);
-  // A body of bytes has no list that anybody fills.
-  if (fieldKind !== "message" || field.message?.typeName === "google.api.HttpBody") return undefined;
+  if (fieldKind !== "message") return undefined;
   const measure = measureLists(field.message as DescMessage, within);
   return (
     measure &&

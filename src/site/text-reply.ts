@@ -4,6 +4,7 @@ import type { RequestContext } from "../http/requests/context.ts";
 
 /** How long browsers may reuse a page without asking, in seconds. After that the ETag tells whether it has changed. */
 const freshSeconds = 10;
+
 /** A text as it is sent, with its entity tag. Both are made once. */
 export interface EncodedText {
   readonly bytes: Buffer;

@@ -3,6 +3,7 @@ import { immutable, media_type } from "../../../gen/stoa/v1/options_pb.js";
 import { ReceiptSchema } from "../../../gen/stoa/v1/receipt_pb.js";
 import { isServerStreaming } from "../../calls/stream-call.ts";
 import { type Binding, isPublicRead, isTaggedRead } from "../../contract/bindings.ts";
+import { isHttpBody } from "../../contract/responses.ts";
 import { rulesOf } from "../../contract/rules.ts";
 import type { Components } from "./components.ts";
 import { commonHeaders, errorResponses, errorsOf, type Surroundings } from "./errors.ts";
@@ -44,7 +45,7 @@ function success(binding: Binding, components: Components): { description: strin
   const { rpc, responseBody } = binding;
   const desc: DescMessage = responseBody?.message ?? rpc.output;
   if (isServerStreaming(rpc)) return stream(desc, components);
-  if (desc.typeName === "google.api.HttpBody") {
+  if (isHttpBody(desc)) {
     // Without its parameters, such as the character set.
     const [type = ""] = (getOption(rpc, media_type) || "application/octet-stream").split(";");
     // For JSON the description can at least say that it is an object.

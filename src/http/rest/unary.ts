@@ -4,7 +4,7 @@ import type { Implementation, InterceptorsOf } from "../../calls/service-table.t
 import { SharedForms } from "../../calls/shared-forms.ts";
 import { createUnaryCall } from "../../calls/unary-call.ts";
 import { type Binding, isTaggedRead } from "../../contract/bindings.ts";
-import { createPartWarning, responseOf } from "../../contract/responses.ts";
+import { createPartWarning, isHttpBody, responseOf } from "../../contract/responses.ts";
 import { createTextLength } from "../../contract/text-length.ts";
 import { encodeInParts, encoderOf, largeLength } from "../../transcoding/index.ts";
 import { matchesEtag, weakTag } from "../replies/reply.ts";
@@ -75,7 +75,7 @@ export function createAnswer(
  */
 function createEncoder(binding: Binding): (message: Message) => Encoded {
   const { desc, select } = responseOf(binding);
-  if (desc.typeName === "google.api.HttpBody") {
+  if (isHttpBody(desc)) {
     return (message) => {
       const { contentType, data } = select(message) as Message & { contentType: string; data: Uint8Array };
       return { contentType: contentType || "application/octet-stream", bytes: Buffer.from(data) };
