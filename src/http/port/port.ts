@@ -98,7 +98,8 @@ export class Port {
   async listen({ host, port }: { host: string; port: number }): Promise<number> {
     await new Promise<void>((resolve, reject) => {
       this.#listener.once("error", (error: NodeJS.ErrnoException) => reject(new Error(explain(error, host, port))));
-      this.#listener.listen({ host, port }, resolve);
+      // As many as Linux lets wait by default. One more waits a second, or longer than its proxy does.
+      this.#listener.listen({ host, port, backlog: 4_096 }, resolve);
     });
     return (this.#listener.address() as net.AddressInfo).port;
   }
