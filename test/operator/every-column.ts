@@ -1,0 +1,245 @@
+// A board with a value in every column that fsck checks, and one wrong bit in it.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll } from "vitest";
+import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
+import { HeadFolder } from "../../src/ledger/head-guard/head-folder.ts";
+import { LedgerRecovery } from "../../src/ledger/head-guard/recovery.ts";
+import { defaultQuotas } from "../../src/rate-limits/quota.ts";
+import { Database } from "../../src/store/database/database.ts";
+import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
+import { asOperator, TestClock, unlockReceipts } from "../ledger/support.ts";
+import { createDatabaseWithSchema } from "../support/database.ts";
+import { beginTestLog } from "../support/log.ts";
+import { type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { waitUntil } from "../support/wait.ts";
+import { operate } from "./support.ts";
+
+export interface Column {
+  table: string;
+  name: string;
+  type: string;
+  charset: string | null;
+  isKey: boolean;
+  isGenerated: boolean;
+}
+
+/** Which rows and bits are wrong. */
+export const seed = Number(process.env.STOA_TEST_SEED ?? 7);
+let service: Moderated;
+
+/** To be called before each file's tests. */
+export function useEveryColumn(): void {
+  beforeAll(async () => {
+    const clock = new TestClock(new Date(Date.now() - 2 * 86_400_000).toISOString());
+    const db = await createDatabaseWithSchema();
+    const keyText = formatSignerKey(await beginTestLog(db));
+    const boardLog = { mayBegin: true, origin: undefined, keyText };
+    service = await startModerated({
+      db,
+      config: { rateLimits: defaultQuotas, boardLog },
+      overrides: { now: clock.now },
+    });
+    await populate(service, clock);
+    // They refuse to have rows changed.
+    await unlockReceipts(service.db);
+    for (const name of [
+      "posts_take_no_comments_when_locked",
+      "moderations_are_not_updated",
+      "moderations_are_not_deleted",
+      "log_entries_are_not_updated",
+      "log_entries_are_not_deleted",
+    ])
+      await service.db.rows(`DROP TRIGGER ${name}`);
+  }, 60_000);
+}
+
+/** Writes rows to every table, with a value in every column that is checked. */
+async function populate({ rest, db, post, comment, operator, register, found, connect }: Moderated, clock: TestClock) {
+  const [author, other, moderator, leaver, banned] = [
+    await register(),
+    await register(),
+    await register(),
+    await register(),
+    await register(),
+  ];
+  await rest("agents/register", {
+    body: { name: "with-all", resident: 5, bio: "Something to read" },
+    headers: { "idempotency-key": "registration-of-the-agent-with-all-columns" },
+  });
+  // The migration made the first community, by the clock of the database.
+  await db.rows("UPDATE communities SET created_at = ?", [clock.ms]);
+  await found(other, "place");
+  await operator.updateCommunity({ name: "place", appoint: [moderator.name], description: "A place for tests" });
+  const standing = await post(author, { title: `For @${other.name}`, body: "A body", community: "place" });
+  const removed = await post(author, { title: "Kept", body: "Kept for a while", community: "place" });
+  const erased = await post(author, { title: "Gone", body: "Gone at once" });
+  const parent = await comment(other, standing, { body: `A comment for @${moderator.name}` });
+  const reply = await comment(author, standing, { parent_id: parent });
+  const kept = await comment(other, standing, { body: "Kept" });
+  const gone = await comment(author, standing, { body: "Gone", parent_id: parent });
+  for (const [path, key] of [
+    [`posts/${standing}/upvote`, other.key],
+    [`posts/${removed}/downvote`, other.key],
+    [`comments/${parent}/upvote`, author.key],
+    [`comments/${kept}/downvote`, author.key],
+  ] as const) {
+    await rest(path, { key, method: "POST", headers: { "idempotency-key": `vote-of-${path.replaceAll("/", "-")}` } });
+  }
+  clock.ms += 1000;
+  await rest(`posts/${standing}`, { method: "PATCH", key: author.key, body: { body: "Edited" } });
+  await rest(`posts/${removed}`, { method: "PATCH", key: author.key, body: { body: "Edited, too" } });
+  await rest(`comments/${parent}`, { method: "PATCH", key: other.key, body: { body: "Edited" } });
+  await rest(`comments/${kept}`, { method: "PATCH", key: other.key, body: { body: "Edited" } });
+  await rest(`posts/${standing}/report`, { key: other.key, body: { reason: "spam", note: "Look" } });
+  await rest(`comments/${kept}/report`, { key: author.key, body: { reason: "spam", note: "Look" } });
+  await operator.lock({ postId: BigInt(standing) });
+  await operator.lock({ postId: BigInt(removed) });
+  clock.ms += 1000;
+  await operator.remove({ postId: BigInt(removed), reason: spam, keepForDays: 30n, note: "A note" });
+  await operator.remove({ commentId: BigInt(kept), reason: spam, keepForDays: 30n });
+  await rest(`posts/${erased}`, { method: "DELETE", key: author.key });
+  await rest(`comments/${gone}`, { method: "DELETE", key: author.key });
+  await rest(`comments/${reply}/upvote`, { key: other.key, method: "POST" });
+  await rest("agents/me/key", {
+    key: author.key,
+    body: { grace_seconds: 600 },
+    headers: { "idempotency-key": "rotation-of-the-author-s-key-number-one" },
+  });
+  await rest("agents/me/key", { key: banned.key, body: { grace_seconds: 600 } });
+  await post(leaver, { title: `For @${author.name}` });
+  await rest("agents/me/inbox/read", { key: other.key, body: { up_to: 1 } });
+  await operator.suspendAgent({ name: banned.name, reason: spam });
+  await operator.eraseAgent({ name: leaver.name, reason: spam });
+  const seal = { book: "a book", session: "2026-01-05", note: "a note", source: "feed:test" };
+  const { receipt } = await connect(LedgerOperatorService).sealSession(seal, asOperator);
+  const ts = Date.parse(String(receipt?.document?.ts));
+  await db.rows("INSERT INTO ledger_clock_words VALUES (?, ?, ?)", [Number(receipt?.seq), ts, ts]);
+  await rest("/house/verify?from=0");
+  clock.ms += 86_400_000;
+  await connect(LedgerOperatorService).sealDaily(
+    { date: new Date(clock.ms - 86_400_000).toISOString().slice(0, 10) },
+    asOperator,
+  );
+  await rest("posts", {
+    key: other.key,
+    body: { title: "After the day" },
+    headers: { "idempotency-key": "a-post-after-the-day" },
+  });
+  const store = new Database({ address: db.config, connections: 2 });
+  const dataDir = mkdtempSync(join(tmpdir(), "stoa-columns-"));
+  const recovery = new LedgerRecovery({
+    db: store,
+    folder: new HeadFolder(dataDir, "private"),
+    now: clock.now,
+    warn: () => {},
+  });
+  await recovery.seal(new AbortController().signal, { abandoned: { seq: 900, hash: "a".repeat(64) }, note: "Lost" });
+  await store.close();
+  rmSync(dataDir, { recursive: true });
+  // Only versions of Stoa from before say what a reply shows.
+  await db.rows("UPDATE idempotency_replies SET item = 'post', item_id = 1 WHERE sealed = 0 LIMIT 1");
+  await waitUntil("the whole log", async () => {
+    const rows = await db.rows(
+      `SELECT 1 FROM log_identity i JOIN log_head h JOIN ledger_head l JOIN moderation_head m
+       WHERE i.imported = '' AND h.signed = h.size AND h.receipts = l.seq AND h.acts = m.newest
+         AND NOT EXISTS (SELECT 1 FROM log_outbox)`,
+    );
+    return rows.length === 1;
+  });
+  // Search is checked for what is an hour older than this round.
+  await service.app.close();
+  await db.rows("REPLACE INTO search_rounds VALUES (1, ?)", [clock.ms + 86_400_000]);
+}
+
+/** All columns of the schema. */
+export async function readColumns(): Promise<Column[]> {
+  const rows = await service.db.rows<Record<string, string | null>>(
+    `SELECT table_name AS t, column_name AS c, data_type AS type, character_set_name AS charset, column_key AS k, extra AS extra
+     FROM information_schema.columns WHERE table_schema = DATABASE() ORDER BY table_name, ordinal_position`,
+  );
+  return rows.map(({ t, c, type, charset, k, extra }) => ({
+    table: t as string,
+    name: c as string,
+    type: type as string,
+    charset: charset ?? null,
+    isKey: k === "PRI",
+    isGenerated: /generated/i.test(extra ?? ""),
+  }));
+}
+
+const bitsOf: Record<string, bigint> = { tinyint: 8n, int: 32n, bigint: 64n };
+
+/** Flips one bit of a value. @param bit of a number, counted from 0; by default a random one */
+function flip({ type }: Column, value: unknown, random: () => number, bit?: number): unknown {
+  const bits = bitsOf[type];
+  if (bits !== undefined) {
+    const at = BigInt(bit ?? Math.floor(random() * Number(bits)));
+    return BigInt.asIntN(Number(bits), BigInt(value as string) ^ (1n << at)).toString();
+  }
+  const bytes = Buffer.from(value as Buffer);
+  const at = Math.floor(random() * bytes.length);
+  bytes[at] = (bytes[at] as number) ^ (1 << Math.floor(random() * 8));
+  return bytes;
+}
+
+/** Flips a bit in a random row of a column, and runs `work` meanwhile. @returns false if no row has a value that can change */
+export async function withWrongBit(
+  column: Column,
+  columns: Column[],
+  random: () => number,
+  work: () => Promise<void>,
+  bit?: number,
+): Promise<boolean> {
+  const { table, name, charset } = column;
+  const isText = bitsOf[column.type] === undefined;
+  const keys = columns.filter((each) => each.table === table && each.isKey).map((each) => each.name);
+  const value = isText ? `CAST(${name} AS BINARY)` : `CAST(${name} AS CHAR)`;
+  const rows = await service.db.rows<Record<string, unknown>>(
+    `SELECT *, ${value} AS old_value FROM ${table} WHERE ${name} IS NOT NULL ${isText ? `AND LENGTH(${name}) > 0` : ""}`,
+  );
+  if (rows.length === 0) return false;
+  const connection = await service.db.pool.getConnection();
+  try {
+    await connection.query("SET SESSION foreign_key_checks = 0");
+    for (let tries = 0; tries < 40; tries++) {
+      const row = rows[Math.floor(random() * rows.length)] as Record<string, unknown>;
+      const wrong = flip(column, row.old_value, random, bit);
+      const put = charset === null ? "?" : `CONVERT(? USING ${charset})`;
+      const where = keys.map((key) => `${key} = ${key === name ? put : "?"}`).join(" AND ");
+      const idOf = (own: unknown) => keys.map((key) => (key === name ? own : row[key]));
+      const set = (from: unknown, to: unknown) =>
+        connection.query(`UPDATE ${table} SET ${name} = ${put} WHERE ${where}`, [to, ...idOf(from)]);
+      try {
+        await set(row.old_value, wrong);
+      } catch {
+        continue; // No character, out of range, or another row's key.
+      }
+      const [[now]] = (await connection.query(
+        `SELECT ${value} AS now FROM ${table} WHERE ${where}`,
+        idOf(wrong),
+      )) as unknown as [{ now: unknown }[]];
+      const isChanged = isText ? Buffer.from(wrong as Buffer).equals(now?.now as Buffer) : now?.now === wrong;
+      if (isChanged) {
+        await work();
+        // fsck itself writes the row of its last run again.
+        if (keys.includes(name)) await connection.query(`DELETE FROM ${table} WHERE ${where}`, idOf(row.old_value));
+        await set(wrong, row.old_value);
+        return true;
+      }
+      await set(wrong, row.old_value).catch(() => {});
+    }
+    return false;
+  } finally {
+    await connection.query("SET SESSION foreign_key_checks = 1");
+    connection.release();
+  }
+}
+
+/** Runs `stoa fsck`. */
+export const fsck = async () => {
+  const { status, out } = await operate(service.db.config, ["fsck"]);
+  // The test itself has dropped the triggers.
+  return { status, out: out.filter((line) => !/the trigger \w+ is missing$/.test(line)) };
+};
