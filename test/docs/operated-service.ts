@@ -1,0 +1,48 @@
+// A service with a private database beside which the commands of docs/operating.md are run.
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll } from "vitest";
+import { operatorToken } from "../ledger/support.ts";
+import { ServiceProcess } from "../support/process.ts";
+import { Sections } from "./sections.ts";
+
+export const page = new Sections("docs/operating.md");
+export const home = mkdtempSync(join(tmpdir(), "stoa-operating-"));
+export const dataDir = join(home, "data");
+let service: ServiceProcess;
+export let url: string;
+export let metricsUrl: string;
+
+export async function start(): Promise<void> {
+  const settings = { STOA_DATA_DIR: dataDir, STOA_METRICS_PORT: "0", STOA_OPERATOR_TOKEN: operatorToken };
+  service = new ServiceProcess(settings);
+  url = await service.url();
+  [, metricsUrl = ""] = /"metrics":"([^"]+)"/.exec(service.output) ?? [];
+}
+
+export const stop = () => service.end("SIGINT");
+
+/** Runs the commands of a section. */
+export function run(heading: string): Promise<void> {
+  const places = [
+    ["/var/backups/stoa", join(home, "backups")],
+    ["/var/lib/stoa", dataDir],
+    ["/var/tmp/stoa-trial", join(home, "trial")],
+    ["http://127.0.0.1:9464/metrics", metricsUrl],
+  ] as const;
+  return page.run(heading, places, { STOA_DATA_DIR: dataDir });
+}
+
+/** Starts the service before the tests of a file, and stops it after them. */
+export function useService(): void {
+  beforeAll(async () => {
+    // The account of the service enters it.
+    chmodSync(home, 0o755);
+    await start();
+  });
+  afterAll(async () => {
+    await stop();
+    rmSync(home, { recursive: true });
+  });
+}
