@@ -16,7 +16,7 @@ import { startPrivateServer } from "../../src/private-database/server/private-se
 function start(settings: Record<string, string> = {}): Run {
   const cleanUp = new AsyncDisposableStack();
   onTestFinished(() => cleanUp.disposeAsync());
-  const options = { ...readOptions(["--quick", "--rounds", "1", "--seconds", "0.2"], settings), warmUpSeconds: 0.1 };
+  const options = { ...readOptions(["--quick", "--rounds", "1", "--seconds", "0.2"], settings), warmUpSeconds: 0.001 };
   return { started: Date.now(), options, log() {}, signal: new AbortController().signal, cleanUp };
 }
 
