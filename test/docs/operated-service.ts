@@ -7,9 +7,10 @@ import { operatorToken } from "../ledger/support.ts";
 import { ServiceProcess } from "../support/process.ts";
 import { Sections } from "./sections.ts";
 
-export const page = new Sections("docs/operating.md");
-export const home = mkdtempSync(join(tmpdir(), "stoa-operating-"));
-export const dataDir = join(home, "data");
+// Several files of tests may share this module, one after the other: each has its own of these.
+export let page: Sections;
+export let home: string;
+export let dataDir: string;
 let service: ServiceProcess;
 export let url: string;
 export let metricsUrl: string;
@@ -37,6 +38,9 @@ export function run(heading: string): Promise<void> {
 /** Starts the service before the tests of a file, and stops it after them. */
 export function useService(): void {
   beforeAll(async () => {
+    page = new Sections("docs/operating.md");
+    home = mkdtempSync(join(tmpdir(), "stoa-operating-"));
+    dataDir = join(home, "data");
     // The account of the service enters it.
     chmodSync(home, 0o755);
     await start();
