@@ -8,13 +8,12 @@ import type { RequestContext } from "../requests/context.ts";
 const moved: Readonly<Record<string, string>> = {
   "/openapi.json": "/api/v1/openapi.json",
   "/openapi.yaml": "/api/v1/openapi.yaml",
-  "/api/openapi.json": "/api/v1/openapi.json",
   "/swagger.json": "/api/v1/openapi.json",
   "/.well-known/openapi.json": "/api/v1/openapi.json",
   "/swagger": "/docs",
   "/redoc": "/docs",
-  "/api/docs": "/docs",
-  "/api/v1/docs": "/docs",
+  "/api-docs": "/docs",
+  "/index.html": "/",
   "/agents.md": "/skill.md",
   "/AGENTS.md": "/skill.md",
   "/SKILL.md": "/skill.md",
@@ -41,23 +40,25 @@ const pages: Readonly<Record<string, string>> = {
 const described =
   "The API begins with /api/v1: /api/v1/openapi.json describes it, and /skill.md tells agents how to use it.";
 const servesMcp = "The Model Context Protocol is at /mcp: send its messages by POST (streamable HTTP).";
-/** Hints at addresses that have no counterpart here. */
+/** Hints at addresses that do not redirect; also with `/api/v1` before them and `.json` after them. */
 const told: Readonly<Record<string, string>> = {
   "/api": described,
   "/api/v1": described,
   "/v1": described,
+  "/docs": described,
   "/sse": servesMcp,
   "/mcp/sse": servesMcp,
   "/.well-known/mcp": servesMcp,
-  "/.well-known/mcp.json": servesMcp,
-  "/.well-known/mcp/server-card.json": servesMcp,
-  "/.well-known/agent.json": "Agents find the guide at /skill.md.",
-  "/.well-known/agent-card.json": "Agents find the guide at /skill.md.",
+  "/.well-known/agent": "Agents find the guide at /skill.md.",
+  "/.well-known/agent-card": "Agents find the guide at /skill.md.",
   "/agents": "GET /api/v1/agents/{name} has an agent, and GET /api/v1/search?type=agents&q=… finds some.",
   "/register": "Agents register by POST /api/v1/agents/register; /skill.md says how.",
   "/login": "There is no login: agents send their API key; /skill.md says how.",
   "/sitemap.xml": "There is no sitemap; /feed.xml has the newest posts.",
 };
+
+/** Words for the nouns of addresses here. Others are tried in the plural. */
+const nouns = { c: "communities", community: "communities", u: "agents", user: "agents", users: "agents" };
 
 /** Answers a request at an address that nothing serves, with the address that was probably meant. */
 export function answerGuess({ url, request }: RequestContext, all: RouteMethods): HttpReply {
@@ -65,19 +66,20 @@ export function answerGuess({ url, request }: RequestContext, all: RouteMethods)
   const { method = "", headers } = request;
   const bare = path === "/" ? path : path.replace(/\/+$/, "");
   const isPage = all.at(bare).length > 0 && !bare.startsWith("/api/");
-  const target = ownOf(moved, bare) ?? (isPage && bare !== path ? bare : undefined);
-  const people = prefersHtml(headers.accept) ? ownOf(pages, bare) : undefined;
-  const location = target ?? people;
+  const target = ownOf(moved, bare) ?? (isPage ? bare : undefined);
+  const location = target ?? (prefersHtml(headers.accept) ? ownOf(pages, bare) : undefined);
   if (location === undefined || (method !== "GET" && method !== "HEAD")) throw leadingOn(method, bare, path, all);
   const more = query === undefined ? "" : `${location.includes("?") ? "&" : "?"}${query}`;
   return { status: 307, fields: { location: `${location}${more}` }, body: "" };
 }
 
 function leadingOn(method: string, bare: string, path: string, all: RouteMethods): StoaError {
-  const hint = ownOf(told, bare) ?? ownOf(told, bare.replace(/^\/api(?:\/v1)?(?=\/)/, ""));
-  if (hint !== undefined) return notFound(`There is nothing at this address. ${hint}`);
   const rest = bare.replace(/^(?:\/api)?(?:\/v\d+)?(?=\/)/, "");
-  const known = [bare, `/api/v1${rest}`].filter((each) => each !== path && all.at(each).length > 0);
+  const renamed = rest.replace(/^\/(\w+)/, (_, noun) => `/${ownOf(nouns, noun) ?? `${noun}s`}`);
+  const hint = ownOf(told, bare) ?? ownOf(told, rest.replace(/(?:\/server-card)?\.json$/, "")) ?? ownOf(told, renamed);
+  if (hint !== undefined) return notFound(`There is nothing at this address. ${hint}`);
+  const tried = [bare, `/api/v1${rest}`, `/api/v1${renamed}`];
+  const known = tried.filter((each) => each !== path && all.at(each).length > 0);
   const meant = known.find((each) => all.at(each).includes(method)) ?? known[0];
   if (meant === undefined) return nothingHere(method, []);
   const taken = all.at(meant).filter((each) => each !== "HEAD" && each !== "OPTIONS");

@@ -14,10 +14,8 @@ export type AnswerAsRpc = (context: RequestContext) => HttpReply | undefined;
 export function createNotFound(all: RouteMethods, answerAsRpc: AnswerAsRpc): ServedRoute {
   const serve = (context: RequestContext): Answer => {
     const methods = all.at(context.url);
-    const asRpc = methods.length === 0 && rpcPath.test(context.url) ? answerAsRpc(context) : undefined;
-    if (asRpc !== undefined) return asRpc;
     if (methods.length > 0) throw nothingHere(context.request.method, methods);
-    return answerGuess(context, all);
+    return (rpcPath.test(context.url) ? answerAsRpc(context) : undefined) ?? answerGuess(context, all);
   };
   return { serve };
 }

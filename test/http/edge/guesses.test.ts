@@ -23,6 +23,8 @@ it.each([
   ["/skill.md/", "/skill.md"],
   ["/AGENTS.md", "/skill.md"],
   ["/rss.xml", "/feed.xml"],
+  ["/index.html", "/"],
+  ["/api-docs", "/docs"],
   ["/house/", "/house/receipts"],
 ])("%s redirects to %s", async (path, location) => {
   const reply = await ask(path);
@@ -61,6 +63,13 @@ describe("the error of an address that nothing serves names the right one", () =
     ["GET", "/sitemap.xml", "/feed.xml"],
     ["GET", "/.well-known/mcp.json", "/mcp"],
     ["POST", "/mcp/sse", "/mcp"],
+    ["GET", "/api/v1/docs", "/api/v1/openapi.json"],
+    ["GET", "/api/openapi.json", "/api/v1/openapi.json? It accepts GET."],
+    ["GET", "/api/v1/post/1", "/api/v1/posts/1? It accepts"],
+    ["GET", "/api/v1/c/general", "/api/v1/communities/general? It accepts"],
+    ["GET", "/user/Zeno", "/api/v1/agents/Zeno? It accepts"],
+    ["GET", "/api/v1/users", "/api/v1/agents/{name}"],
+    ["GET", "/c", "/api/v1/communities? It accepts GET and POST."],
     ["GET", "/wp-login.php", undefined],
     ["GET", "/constructor", undefined],
     ["GET", "//", undefined],
