@@ -36,7 +36,8 @@ it("a tile or an entry that was changed in the database is not served", async ()
   // Another replica has no tiles in memory.
   const other = await startService({ db });
   await db.rows("DROP TRIGGER IF EXISTS log_entries_are_not_updated");
-  await db.rows("UPDATE log_entries SET entry = REPLACE(entry, 'agent', 'agenT') WHERE idx = 1");
+  // Entry 1 is the agent, or the community that was imported.
+  await db.rows("UPDATE log_entries SET entry = REPLACE(entry, 'content', 'contenT') WHERE idx = 1");
   const answers = { "/log/tile/entries/000.p/2": 503, "/api/v1/log/entries/1/proof": 503 };
   for (const [path, status] of Object.entries(answers)) {
     const reply = await rest(path);
