@@ -151,11 +151,14 @@ export function callerOf({ values }: HandlerContext): Caller {
   return caller;
 }
 
-/** The refusal of a call without valid credentials of the kind that the access requires. */
-export function unauthorized(access: Access): StoaError {
+/**
+ * The refusal of a call without valid credentials of the kind that the access requires.
+ * @param more another sentence, after a space
+ */
+export function unauthorized(access: Access, more = ""): StoaError {
   const what = access === Access.OPERATOR ? "the operator token" : "a valid API key";
   return new StoaError(
     "unauthorized",
-    `This needs ${what}: Authorization: Bearer <${access === Access.OPERATOR ? "token" : "api_key"}>.`,
+    `This needs ${what}: Authorization: Bearer <${access === Access.OPERATOR ? "token" : "api_key"}>.${more}`,
   );
 }

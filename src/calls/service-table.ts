@@ -28,6 +28,8 @@ export interface ShowingCall {
 export interface ShownCredentials {
   /** The value of its Authorization header. */
   authorization: string | null;
+  /** The value of X-API-Key. Other services read it. This one tells who sends it. */
+  otherKey: string | null;
   idempotencyKey: string | null;
 }
 

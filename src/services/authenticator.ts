@@ -2,6 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { type Caller, type Holder, type Suspension, suspended } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
+import { apiKeyForm } from "../board/keys.ts";
 import { endExpiredSuspension } from "../board/moderation/agents.ts";
 import { operator, unauthorized } from "../calls/call.ts";
 import { createSecretCheck } from "../calls/secrets.ts";
@@ -27,12 +28,12 @@ export class Authenticator {
   readonly authenticate = async (
     rpc: DescMethod,
     holder: Holder | undefined,
-    { authorization, idempotencyKey }: ShownCredentials,
+    shown: ShownCredentials,
     signal: AbortSignal,
   ): Promise<Caller | typeof operator> => {
     const { access, isWrite, isForCurrentKeyOnly } = rulesOf(rpc);
-    const secret = bearerOf(authorization);
-    if (secret === undefined) throw unauthorized(access);
+    const secret = bearerOf(shown.authorization);
+    if (secret === undefined) throw unauthorized(access, faultOf(shown));
     if (access === Access.OPERATOR) {
       if (!this.#isOperatorToken(secret)) throw unauthorized(access);
       return operator;
@@ -43,7 +44,7 @@ export class Authenticator {
     if (standing === "current") {
       if (replyId !== null) await eraseKeyResponse(this.#board, { signal, ofRead: !isWrite }, caller.id, replyId);
     } else if (isForCurrentKeyOnly) {
-      if (!(await this.#mayRepeat(caller, idempotencyKey, signal))) throw unauthorized(access);
+      if (!(await this.#mayRepeat(caller, shown.idempotencyKey, signal))) throw unauthorized(access);
     } else if (standing === "past") {
       throw unauthorized(access);
     }
@@ -63,4 +64,10 @@ export class Authenticator {
     if (key === null) return false;
     return isRepeatableRotation(this.#board.readForWrite(signal), agentClaimId(id, key), this.#board.now());
   }
+}
+
+/** What is wrong with credentials that are shown in another way than here; empty if that is not known. */
+function faultOf({ authorization, otherKey }: ShownCredentials): string {
+  if (authorization !== null && apiKeyForm.test(authorization.trim())) return " Put Bearer and a space before the key.";
+  return otherKey === null ? "" : " The header X-API-Key is not read.";
 }

@@ -30,6 +30,11 @@ export class IgnoredInput {
     this.#add(`${quote(name)} ${reason}`);
   }
 
+  /** The header by which other services read an idempotency key. */
+  otherHeader(): void {
+    this.#add("The header X-Idempotency-Key is not read; send Idempotency-Key.");
+  }
+
   get isFull(): boolean {
     return this.warnings.length >= maxWarnings;
   }

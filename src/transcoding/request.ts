@@ -3,6 +3,7 @@ import { type DescField, getOption, type Message } from "@bufbuild/protobuf";
 import { resumes_stream } from "../../gen/stoa/v1/options_pb.js";
 import { type Binding, fieldAt } from "../contract/bindings.ts";
 import type { Captured } from "../contract/path-template.ts";
+import { rulesOf } from "../contract/rules.ts";
 import { badInput, StoaError } from "../errors.ts";
 import { decodeMessage } from "./decode.ts";
 import { addUnknownMembers, IgnoredInput, maxWarnings } from "./ignored-input.ts";
@@ -19,6 +20,7 @@ export interface RequestParts {
   body: Buffer | undefined;
   /** The header Last-Event-ID: the id of the last event that a reconnecting client has seen. */
   lastEventId?: string | undefined;
+  headers?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** What a REST request says. */
@@ -32,9 +34,11 @@ export interface ReadRequest {
  * Reads the message of a REST request. The path wins over the query, and both over the body.
  * @throws StoaError `bad_json`, `bad_input`
  */
-export function readRequest(binding: Binding, { captured, query, body, lastEventId }: RequestParts): ReadRequest {
+export function readRequest(binding: Binding, parts: RequestParts): ReadRequest {
+  const { captured, query, body, lastEventId, headers } = parts;
   const input = readBody(binding, body);
   const ignored = new IgnoredInput();
+  if (headers?.["x-idempotency-key"] !== undefined && rulesOf(binding.rpc).isIdempotentByKey) ignored.otherHeader();
   if (binding.body === undefined) addUnreadBody(ignored, binding, body);
   for (const each of captured) {
     const [name = ""] = each.field;

@@ -80,7 +80,7 @@ async function call(rpc: DescMethod, init: Record<string, unknown>, { idempotenc
 async function authenticate(apiKey: string, rpc: DescMethod, signal = new AbortController().signal) {
   const shown = table.keys.shown(`Bearer ${apiKey}`);
   const holder = shown && (await table.keys.findUnknown(shown, false, { rpc, signal }));
-  return table.authenticate(rpc, holder, { authorization: `Bearer ${apiKey}`, idempotencyKey: null }, signal);
+  return table.authenticate(rpc, holder, { authorization: `Bearer ${apiKey}`, otherKey: null, idempotencyKey: null }, signal);
 }
 
 const { registerAgent, getMe } = AgentService.method;

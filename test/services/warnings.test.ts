@@ -103,3 +103,36 @@ it("warnings are about a request, and no part of the stored reply", async () => 
   expect(second.body).toEqual({ ...first.body, warnings: [member("content", "body")] });
   expect(third.body).toEqual(first.body);
 });
+
+describe("headers that other services read", () => {
+  it("X-Idempotency-Key gets a warning where Idempotency-Key has an effect", async () => {
+    const headers = { "x-idempotency-key": "one-of-mine" };
+    const warned = await service.rest("posts", { key, headers, body: { title: "Once?" } });
+    expect(warned.body.warnings).toEqual(["The header X-Idempotency-Key is not read; send Idempotency-Key."]);
+    expect((await service.rest("posts", { key, headers, body: {} })).body.message).toContain("send Idempotency-Key.");
+    const vote = await service.rest(`comments/1/upvote`, { key, headers, method: "POST" });
+    expect(vote.body.warnings).toBeUndefined();
+    expect((await service.rest("agents/me", { key, headers })).body.warnings).toBeUndefined();
+  });
+
+  const needed = "This needs a valid API key: Authorization: Bearer <api_key>.";
+  it.each([
+    ["X-API-Key", () => ({ "x-api-key": key }), `${needed} The header X-API-Key is not read.`],
+    [
+      "Authorization without Bearer",
+      () => ({ authorization: key }),
+      `${needed} Put Bearer and a space before the key.`,
+    ],
+    ["another scheme", () => ({ authorization: "Basic eDp5" }), needed],
+    ["both", () => ({ authorization: `Bearer ${"x".repeat(48)}`, "x-api-key": key }), needed],
+  ])("the error says how the key must be sent: %s", async (_, headers, message) => {
+    const reply = await service.rest("posts", { body: { title: "Who?" }, headers: headers() });
+    expect([reply.status, reply.body.error, reply.body.message]).toEqual([401, "unauthorized", message]);
+    const rpc = await fetch(`${service.url}/stoa.v1.PostService/CreatePost`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers() },
+      body: '{"title": "Who?"}',
+    });
+    expect(await rpc.json()).toMatchObject({ code: "unauthenticated", message });
+  });
+});

@@ -120,8 +120,8 @@ export class Authentication {
     holder: KeyHolder | undefined,
     idempotencyKey = context.header("idempotency-key"),
   ): Promise<Admitted["caller"]> {
-    const shown = { authorization: context.header("authorization"), idempotencyKey };
-    return this.#table.authenticate(rpc, holder, shown, context.signal);
+    const [authorization, otherKey] = [context.header("authorization"), context.header("x-api-key")];
+    return this.#table.authenticate(rpc, holder, { authorization, otherKey, idempotencyKey }, context.signal);
   }
 
   /** Remembered wrong keys are looked up only for an address that has sent many. */

@@ -91,8 +91,8 @@ function createServe(endpoints: readonly Endpoint[], ignoresBody: boolean, optio
       const body = context.body === undefined ? undefined : await bodies.read(context.body, request);
       const lastEventId = isStream ? lastEventIdOf(context) : undefined;
       const known = body === undefined ? address.read : undefined;
-      const made = known ?? readRequest(binding, { ...address, body, lastEventId });
       const { method = "", headers } = request;
+      const made = known ?? readRequest(binding, { ...address, body, lastEventId, headers });
       const isIgnored = Number(headers["content-length"]) > 0 || headers["transfer-encoding"] !== undefined;
       const hasIgnored = ignoresBody && isIgnored;
       read = hasIgnored ? { ...made, warnings: [...made.warnings, ignoredBody] } : made;
