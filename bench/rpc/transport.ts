@@ -19,6 +19,7 @@ const server = await createServer({
     services: [],
     sharing: [],
     slow: [],
+    refuseKeys: async () => {},
     keys: {
       shown: () => undefined,
       agentOf: () => undefined,

@@ -7,18 +7,18 @@ import { StoaError, StoredDamage } from "../errors.ts";
 import { tracer } from "../tracing/tracing.ts";
 import { type CallOrigin, callOf } from "./call.ts";
 import { toConnectError } from "./error-mapping.ts";
-import type { InterceptorsOf } from "./service-table.ts";
+import type { InterceptorsOf, RefuseKeys } from "./service-table.ts";
 import { traceCalls } from "./trace-calls.ts";
 import { UnaryContext } from "./unary-call.ts";
 
 type AnyRequest = UnaryRequest | StreamRequest;
 
 /** @param inner the interceptors after those that all calls have */
-export function createInterceptors(inner: InterceptorsOf = () => []): InterceptorsOf {
+export function createInterceptors(refuseKeys: RefuseKeys, inner: InterceptorsOf = () => []): InterceptorsOf {
   const outer = [...(tracer === undefined ? [] : [traceCalls]), mapErrors];
   return (rpc) => {
     const needsCaller = rulesOf(rpc).access !== Access.PUBLIC;
-    return [...outer, checkCalls(needsCaller), ...inner(rpc)];
+    return [...outer, checkCalls(needsCaller, refuseKeys), ...inner(rpc)];
   };
 }
 
@@ -81,14 +81,16 @@ function isForLog(error: unknown): boolean {
 }
 
 /** A call without the caller that its operation requires goes no further, and neither does a message that breaks a rule. */
-function checkCalls(needsCaller: boolean): Interceptor {
+function checkCalls(needsCaller: boolean, refuseKeys: RefuseKeys): Interceptor {
   return (next) => async (request) => {
     if (needsCaller && callOf(request.contextValues).caller === undefined) {
       throw new StoaError("unauthorized", "This needs credentials.");
     }
     const { input } = request.method;
     if (request.stream) return next({ ...request, message: checkEach(input, request.message) });
-    if (!(request instanceof UnaryContext && request.isChecked)) checkRules(input, request.message);
+    if (request instanceof UnaryContext && request.isChecked) return next(request);
+    const keys = checkRules(input, request.message);
+    if (keys.length > 0) await refuseKeys(keys, request.signal);
     return next(request);
   };
 }

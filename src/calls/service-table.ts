@@ -1,5 +1,6 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
+import type { KeyInText } from "../contract/field-rules.ts";
 import type { StoaError } from "../errors.ts";
 import type { Admitted } from "./call.ts";
 
@@ -42,6 +43,9 @@ export interface Keys {
   refusalOfStreams(key: ShownKey, agent: number): Promise<StoaError | undefined>;
 }
 
+/** Refuses a request whose texts hold API keys that work, and revokes them. @throws StoaError `bad_input` */
+export type RefuseKeys = (keys: readonly KeyInText[], signal: AbortSignal) => Promise<void>;
+
 /** What the transport needs to know of the services; app.ts hands it over. */
 export interface ServiceTable {
   services: { service: DescService; implementation: Implementation }[];
@@ -50,6 +54,7 @@ export interface ServiceTable {
   /** The reads that may take seconds. They take turns among themselves, so that no other read waits for them. */
   readonly slow: readonly DescMethod[];
   readonly keys: Keys;
+  readonly refuseKeys: RefuseKeys;
   /**
    * Finds out who calls; never called for public operations.
    * @param holder the holder of the key that the request shows, as far as `keys` has found one

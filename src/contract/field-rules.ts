@@ -4,6 +4,7 @@ import { createValidator } from "@bufbuild/protovalidate";
 import { Text, text } from "../../gen/stoa/v1/options_pb.js";
 import { badInput } from "../errors.ts";
 import { ruleSentence } from "./field-words.ts";
+import { apiKeysInText, secretBegins, secretForms } from "./secret-forms.ts";
 
 const patterns = new Map<string, RegExp>();
 
@@ -19,17 +20,30 @@ const validator = createValidator({
   },
 });
 
+/** A text of the form of an API key of this board, in a field of a request. */
+export interface KeyInText {
+  readonly field: string;
+  readonly key: string;
+}
+
+/** How many different keys a text may seem to hold. They are all looked up. */
+const maxKeysInText = 16;
+const noKeys: readonly KeyInText[] = [];
+
 /**
  * Checks a request against the field rules of the contract.
+ * @returns what may be API keys in its texts: the rules allow keys that do not work
  * @throws StoaError `bad_input` for the violation in the lowest field number
  */
-export function checkRules(desc: DescMessage, message: Message): void {
+export function checkRules(desc: DescMessage, message: Message): readonly KeyInText[] {
   const result = validator.validate(desc, message);
   if (result.kind === "error") throw result.error;
   const violations = result.violations ?? [];
-  const faults = [...violations.map(({ field }) => faultAt(field)), ...textFaults(desc, message)];
+  const texts = textFaults(desc, message);
+  const faults = [...violations.map(({ field }) => faultAt(field)), ...texts.faults];
   const [first] = faults.toSorted((a, b) => a.number - b.number);
   if (first !== undefined) throw badInput(first.field, first.message);
+  return texts.keys;
 }
 
 interface Fault {
@@ -51,20 +65,47 @@ function faultAt(path: Path): Fault {
 
 const textFields = new Map<DescMessage, readonly DescField[]>();
 
-function textFaults(desc: DescMessage, message: Message): Fault[] {
+function textFaults(desc: DescMessage, message: Message): { faults: Fault[]; keys: readonly KeyInText[] } {
   let fields = textFields.get(desc);
   if (fields === undefined) {
     fields = desc.fields.filter((field) => getOption(field, text) !== Text.UNSPECIFIED);
     textFields.set(desc, fields);
   }
   const faults: Fault[] = [];
+  let keys = noKeys;
   for (const field of fields) {
     const { name, number, localName } = field;
     const value = (message as unknown as Record<string, string | undefined>)[localName];
-    const fault = value === undefined ? undefined : faultOfText(field, name, value);
+    if (value === undefined) continue;
+    const mayHoldSecret = secretBegins.test(value);
+    const fault = faultOfText(field, name, value) ?? (mayHoldSecret ? faultOfSecrets(name, value) : undefined);
     if (fault !== undefined) faults.push({ number, field: name, message: fault });
+    else if (mayHoldSecret) keys = [...keys, ...keysIn(name, value)];
   }
-  return faults;
+  return { faults, keys };
+}
+
+/** A placeholder, such as `ghp_xxxx…` or `ghp_MyToken00000…`, has few different characters, or one many times in a row. */
+const minDifferent = 10;
+const repeated = /(.)\1{4}/;
+
+function faultOfSecrets(name: string, value: string): string | undefined {
+  for (const secret of secretForms) {
+    for (const { groups } of value.matchAll(secret.form)) {
+      const random = groups?.secret ?? "";
+      const isPlaceholder = new Set(random).size < minDifferent || repeated.test(random) || random.endsWith("EXAMPLE");
+      if (isPlaceholder) continue;
+      return `${name} holds ${secret.name}, which everybody could use. Leave it out, and revoke it if anybody has seen it.`;
+    }
+  }
+  return keysIn(name, value).length > maxKeysInText
+    ? `${name} holds more than ${maxKeysInText} texts of the form of an API key.`
+    : undefined;
+}
+
+function keysIn(field: string, value: string): KeyInText[] {
+  const keys = new Set(Array.from(value.matchAll(apiKeysInText), ([, key]) => key as string));
+  return Array.from(keys, (key) => ({ field, key }));
 }
 
 const notControl = "[\\P{Cc}\\t\\n\\r]";

@@ -96,7 +96,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     rewriteUrl: routable,
     frameworkErrors: (_error, request, reply) => router.refuse(request, reply as never),
   });
-  const interceptors = createInterceptors(options.innermost);
+  const interceptors = createInterceptors(table.refuseKeys, options.innermost);
   const bodies = new RequestBodies();
   const addresses = new ClientAddresses(options.trustProxy, () =>
     log.warn("an untrusted peer sends X-Forwarded-For or Forwarded: if it is your proxy, set STOA_TRUST_PROXY"),

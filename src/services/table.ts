@@ -33,6 +33,7 @@ import { ReceiptMapper } from "./receipt-mapper.ts";
 import { createRegistrationCheck } from "./registration.ts";
 import { ResourceMapper } from "./resource-mapper.ts";
 import { createSearchService } from "./search.ts";
+import { createKeyRefusal } from "./shown-keys.ts";
 import { StreamPace } from "./stream-pace.ts";
 
 export interface ServiceOptions {
@@ -91,6 +92,7 @@ export function createServiceTable({
     sharing: [LedgerService.method.verifyChain],
     slow: [SearchService.method.search],
     keys,
+    refuseKeys: createKeyRefusal(board),
     authenticate: authenticator.authenticate,
     checkRegistration: createRegistrationCheck(registration.mode, registration.token),
     beginCall: (signal: AbortSignal) => board.beginCall(signal),

@@ -65,7 +65,7 @@ async function call(rpc: DescMethod, init: Record<string, unknown>, { idempotenc
   const caller = apiKey === undefined ? undefined : await authenticate(apiKey, rpc);
   const service = table.services.find(({ service }) => service === rpc.parent);
   if (service === undefined) throw new Error(`There is no ${rpc.parent.typeName}.`);
-  const make = createUnaryCall(rpc, service.implementation, createInterceptors());
+  const make = createUnaryCall(rpc, service.implementation, createInterceptors(table.refuseKeys));
   const reply = await make(create(rpc.input, init), {
     method: "POST",
     url: "/",
@@ -80,7 +80,12 @@ async function call(rpc: DescMethod, init: Record<string, unknown>, { idempotenc
 async function authenticate(apiKey: string, rpc: DescMethod, signal = new AbortController().signal) {
   const shown = table.keys.shown(`Bearer ${apiKey}`);
   const holder = shown && (await table.keys.findUnknown(shown, false, { rpc, signal }));
-  return table.authenticate(rpc, holder, { authorization: `Bearer ${apiKey}`, otherKey: null, idempotencyKey: null }, signal);
+  return table.authenticate(
+    rpc,
+    holder,
+    { authorization: `Bearer ${apiKey}`, otherKey: null, idempotencyKey: null },
+    signal,
+  );
 }
 
 const { registerAgent, getMe } = AgentService.method;

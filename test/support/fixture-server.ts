@@ -85,6 +85,7 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     keys: noKeys,
     sharing: [],
     slow: [],
+    refuseKeys: async () => {},
     beginCall: () => 10_000,
   };
   const stream = { write: (line: string) => void log.push(JSON.parse(line)) };

@@ -11,7 +11,9 @@ import {
   insertSuspension,
   lockAgent,
   lockAgentById,
+  lockKeyReply,
   putSuspension,
+  revokeKey,
   revokeKeys,
   type Suspension,
 } from "../../store/tables/suspensions.ts";
@@ -88,6 +90,13 @@ export async function revokeAgentKeys(unit: Unit, name: string, { reason, note }
     unit.unchanged = true;
   }
   return id;
+}
+
+/** Revokes a key that somebody has put into a text. That is not an act of moderation. */
+export async function revokeShownKey({ tx, now }: Unit, agentId: number, hash: Buffer): Promise<void> {
+  const keyReply = await lockKeyReply(tx, agentId);
+  // A stored reply would give the key out again.
+  if ((await revokeKey(tx, agentId, hash, now)) && keyReply !== null) await eraseReply(tx, keyReply, keyLifetimeMs);
 }
 
 /**

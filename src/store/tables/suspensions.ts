@@ -73,6 +73,12 @@ export async function lockAgentById(tx: Tx, id: number): Promise<Salt> {
   return (await tx.rows<{ salt: Salt }>("SELECT salt FROM agents WHERE id = ? FOR UPDATE", [id]))[0]?.salt ?? null;
 }
 
+/** Locks the row of an agent. @returns the stored reply that may hold its current key */
+export async function lockKeyReply(tx: Tx, id: number): Promise<Buffer | null> {
+  const sql = "SELECT key_reply FROM agents WHERE id = ? FOR UPDATE";
+  return (await tx.rows<{ key_reply: Buffer | null }>(sql, [id]))[0]?.key_reply ?? null;
+}
+
 export async function findSuspension(db: Queryable, agentId: number): Promise<Suspension | undefined> {
   const sql = "SELECT reason, ends_at AS endsAt FROM suspensions WHERE agent_id = ?";
   return (await db.rows<Suspension>(sql, [agentId]))[0];
@@ -129,6 +135,38 @@ export async function revokeKeys(tx: Tx, agentId: number): Promise<boolean> {
     [agentId, Buffer.alloc(16)],
   );
   return ofAgent.affectedRows + ofSuspension.affectedRows > 0;
+}
+
+/**
+ * Revokes one key of an agent that is locked. If it is the current key, the previous one takes its place while its grace lasts.
+ * @returns whether it was the current key; undefined if the agent does not have it
+ */
+export async function revokeKey(tx: Tx, agentId: number, hash: Buffer, now: number): Promise<boolean | undefined> {
+  interface Keys {
+    key_hash: Buffer | null;
+    previous_key_hash: Buffer | null;
+    previous_key_expires_at: number | null;
+  }
+  const columns = "key_hash, previous_key_hash, previous_key_expires_at";
+  const places = [
+    { table: "agents", id: "id", none: noKeyHash(), more: ", key_reply = NULL" },
+    { table: "suspensions", id: "agent_id", none: null, more: "" },
+  ];
+  for (const { table, id, none, more } of places) {
+    const [keys] = await tx.rows<Keys>(`SELECT ${columns} FROM ${table} WHERE ${id} = ? FOR UPDATE`, [agentId]);
+    const withoutPrevious = "previous_key_hash = NULL, previous_key_expires_at = NULL";
+    if (keys?.key_hash?.equals(hash)) {
+      const next = (keys.previous_key_expires_at ?? 0) > now ? keys.previous_key_hash : none;
+      const sql = `UPDATE ${table} SET key_hash = ?, ${withoutPrevious}${more} WHERE ${id} = ?`;
+      await tx.run(sql, [next, agentId]);
+      return true;
+    }
+    if (keys?.previous_key_hash?.equals(hash)) {
+      await tx.run(`UPDATE ${table} SET ${withoutPrevious} WHERE ${id} = ?`, [agentId]);
+      return false;
+    }
+  }
+  return undefined;
 }
 
 /** The name that stands for an agent that was erased. No agent can register it. */

@@ -24,6 +24,7 @@ async function serve(...names: string[]): Promise<void> {
     keys: noKeys,
     sharing: [],
     slow: [],
+    refuseKeys: async () => {},
     beginCall: () => 10_000,
   };
   const times = { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 75_000, drainTimeoutMs: 100 };

@@ -1,0 +1,30 @@
+import { findHolders } from "../board/agents.ts";
+import type { Board } from "../board/board.ts";
+import { revokeShownKey } from "../board/moderation/agents.ts";
+import type { RefuseKeys } from "../calls/service-table.ts";
+import { badInput } from "../errors.ts";
+import { shownKey } from "./api-keys.ts";
+
+/**
+ * Makes the check of keys in texts. A key that works is revoked, because somebody else has it: who reads a text, also one
+ * that is refused, could write in the name of the key's agent. Keys that nobody has are ordinary words.
+ */
+export function createKeyRefusal(board: Board): RefuseKeys {
+  return async (found, signal) => {
+    const fields = new Map(found.map(({ field, key }) => [shownKey(key).hash, field]));
+    const holders = await findHolders(board.readForWrite(signal), [...fields.keys()], board.now());
+    const working = [...holders]
+      .filter(([, { standing }]) => standing !== "past")
+      .toSorted(([, a], [, b]) => a.agent.id - b.agent.id);
+    const [first] = working;
+    if (first === undefined) return;
+    await board.write(signal, async (unit) => {
+      for (const [hash, { agent }] of working) await revokeShownKey(unit, agent.id, Buffer.from(hash, "base64"));
+    });
+    const field = fields.get(first[0]) as string;
+    throw badInput(
+      field,
+      `${field} holds an API key of this board that worked. It is revoked now: it was no secret any more.`,
+    );
+  };
+}
