@@ -39,10 +39,9 @@ export function serveStarting({ addresses, log, ...options }: StartingOptions): 
     fail(context, error) {
       const { headers } = context.request;
       const failure = toldFailure(error, context);
-      const reply = isRpcRequest(headers)
+      return isRpcRequest(headers)
         ? refusalOf(headers["content-type"], toConnectError(failure))
         : errorReply(failure);
-      return { ...reply, fields: { "cache-control": "no-store", ...reply.fields } };
     },
   };
   const admission = {

@@ -196,7 +196,7 @@ function toWebRequest(given: IncomingHttpHeaders, signal: AbortSignal): McpReque
 
 function errorReply(status: number, code: number, message: string, fields: Record<string, string> = {}): HttpReply {
   const body = JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null });
-  return { status, fields: { ...fields, "content-type": jsonType }, body };
+  return { status, fields: { "cache-control": "no-store", ...fields, "content-type": jsonType }, body };
 }
 
 function instructionsFor(siteUrl: string): string {

@@ -62,7 +62,7 @@ export class Edge {
     if (status !== 429) admission.countUnparsable(peer);
     const id = requestIdOf({ headers: {} });
     requestLog.refused({ reqId: id, status, code: failure.code }, peer.remoteAddress);
-    const headers = { ...errorHeaders(failure), ...commonFields(id, transportSecurity) };
+    const headers = { "cache-control": "no-store", ...errorHeaders(failure), ...commonFields(id, transportSecurity) };
     return { status, body: toErrorBody(failure), headers };
   };
 

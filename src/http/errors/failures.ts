@@ -14,12 +14,12 @@ export function toldFailure(error: unknown, context: RequestContext): StoaError 
   return toStoaError(error);
 }
 
-/** A failure in the Error shape. @param fields further header fields */
+/** A failure in the Error shape. No cache may keep it: what is missing may come. @param fields further header fields */
 export function errorReply(error: StoaError, fields: Readonly<Record<string, string>> = {}): HttpReply {
   const type = { "content-type": "application/json; charset=utf-8" };
   return {
     status: errorStatus[error.code],
-    fields: { ...fields, ...errorHeaders(error), ...type },
+    fields: { "cache-control": "no-store", ...fields, ...errorHeaders(error), ...type },
     body: toErrorBody(error),
   };
 }

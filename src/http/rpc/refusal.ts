@@ -40,7 +40,7 @@ export function refusalOf(contentType: string | undefined, error: ConnectError):
     return { status: 200, fields: { ...metadata, "content-type": type }, body };
   }
   const body = Buffer.from(connect.errorToJsonBytes(error, undefined));
-  const fields = { ...metadata, "content-type": "application/json" };
+  const fields = { "cache-control": "no-store", ...metadata, "content-type": "application/json" };
   return { status: connect.codeToHttpStatus(error.code), fields, body };
 }
 

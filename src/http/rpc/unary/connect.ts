@@ -55,6 +55,7 @@ export class ConnectExchange extends UnaryExchange {
     );
     const header = new Headers(this.metadata.headerSet);
     mergeNonProtocolHeaders(header, error.metadata);
+    header.set("cache-control", "no-store");
     const fields = { ...this.fields(), ...Object.fromEntries(header), "content-type": "application/json" };
     this.#send(connect.codeToHttpStatus(error.code), fields, body);
   }
