@@ -3,6 +3,8 @@ import { type Agent, request } from "node:https";
 export interface Asked {
   status: number;
   text: string;
+  /** The body, as it was sent. */
+  bytes: Buffer;
   headers: Record<string, string | string[] | undefined>;
 }
 
@@ -31,11 +33,12 @@ export function ask(
   const target = { host: "localhost", family: 4, port, ca, path, method, headers: fields, localAddress };
   return new Promise((resolve, reject) => {
     const sent = request({ ...target, agent: agent ?? false }, (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (part) => {
-        text += part;
+      const parts: Buffer[] = [];
+      response.on("data", (part) => parts.push(part));
+      response.on("end", () => {
+        const bytes = Buffer.concat(parts);
+        resolve({ status: response.statusCode ?? 0, text: bytes.toString(), bytes, headers: response.headers });
       });
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, text, headers: response.headers }));
       response.on("error", reject);
     });
     sent.on("error", reject).end(body && JSON.stringify(body));
