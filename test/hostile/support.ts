@@ -52,9 +52,12 @@ export interface Victim {
   during<T>(attack: () => Promise<T>): Promise<T>;
 }
 
-/** @param environment settings besides the address, the database and the log level */
-export async function startVictim(environment: Record<string, string> = {}): Promise<Victim> {
-  const db = await createTestDatabase();
+/**
+ * @param environment settings besides the address, the database and the log level
+ * @param given a database that is not empty
+ */
+export async function startVictim(environment: Record<string, string> = {}, given?: TestDatabase): Promise<Victim> {
+  const db = given ?? (await createTestDatabase());
   const dataDir = mkdtempSync(join(tmpdir(), "stoa-victim-"));
   afterFile(() => rmSync(dataDir, { recursive: true, force: true }));
   const child = fork(fileURLToPath(new URL("../../src/main.ts", import.meta.url)), {
