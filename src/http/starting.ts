@@ -39,9 +39,8 @@ export function serveStarting({ addresses, log, ...options }: StartingOptions): 
     fail(context, error) {
       const { headers } = context.request;
       const failure = toldFailure(error, context);
-      return isRpcRequest(headers)
-        ? refusalOf(headers["content-type"], toConnectError(failure))
-        : errorReply(failure);
+      if (!isRpcRequest(headers)) return errorReply(failure);
+      return refusalOf(headers["content-type"], toConnectError(failure));
     },
   };
   const admission = {

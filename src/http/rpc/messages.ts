@@ -4,6 +4,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { withDetail } from "../../calls/error-mapping.ts";
+import { refuseUnknownNames } from "../../contract/enum-names.ts";
 import { maxBinarySize } from "../../contract/message-limits.ts";
 import { badInput, type ErrorCode, StoaError } from "../../errors.ts";
 import { maxBodyBytes, type RequestBodies } from "../requests/bodies.ts";
@@ -29,8 +30,8 @@ export const binaryOptions = { readUnknownFields: false };
 export function createMessages(rpc: DescMethod, options: MessageOptions): { json: Messages; binary: Messages } {
   const withLimit = (readMaxBytes: number): Messages => {
     const limits = { readMaxBytes, writeMaxBytes: 0xffff_ffff };
-    const serialization = createMethodSerializationLookup(rpc, binaryOptions, undefined, limits);
-    return { ...options, rpc, readMaxBytes, serialization };
+    const lookup = createMethodSerializationLookup(rpc, binaryOptions, undefined, limits);
+    return { ...options, rpc, readMaxBytes, serialization: refuseUnknownNames(rpc.input, lookup) };
   };
   return { json: withLimit(maxBodyBytes), binary: withLimit(maxBinarySize(rpc.input, maxBodyBytes)) };
 }
