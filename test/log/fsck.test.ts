@@ -80,16 +80,22 @@ it("a text that contradicts the log is found, and never changed", async () => {
   await db.rows("UPDATE posts SET body = LEFT(body, LENGTH(body) - 1) WHERE id = ?", [id]);
 });
 
-it("a removed text that contradicts the log is found while its text is kept", async () => {
-  const id = posts[3] as number;
-  await service.operator.remove({ postId: BigInt(id), reason: spam, keepForDays: 1n });
-  expect(await fsck()).toEqual([]);
-  await db.rows("UPDATE removed_posts SET body = CONCAT(body, '!') WHERE id = ?", [id]);
-  const line = `removed_posts.salt id ${id}: the text that is kept contradicts what the log has committed to`;
-  expect(await fsck("--repair")).toContain(`${line}; not repaired`);
-  await db.rows("UPDATE removed_posts SET body = LEFT(body, LENGTH(body) - 1) WHERE id = ?", [id]);
-  expect(await fsck()).toEqual([]);
-});
+it.each(["post", "comment"] as const)(
+  "a removed %s that contradicts the log is found while its text is kept",
+  async (kind) => {
+    const post = posts[3] as number;
+    const id = kind === "post" ? post : await service.comment(author, posts[4] as number);
+    const item = kind === "post" ? { postId: BigInt(id) } : { commentId: BigInt(id) };
+    await service.operator.remove({ ...item, reason: spam, keepForDays: 1n });
+    await isWhole();
+    expect(await fsck()).toEqual([]);
+    await db.rows(`UPDATE removed_${kind}s SET body = CONCAT(body, '!') WHERE id = ?`, [id]);
+    const line = `removed_${kind}s.salt id ${id}: the text that is kept contradicts what the log has committed to`;
+    expect(await fsck("--repair")).toContain(`${line}; not repaired`);
+    await db.rows(`UPDATE removed_${kind}s SET body = LEFT(body, LENGTH(body) - 1) WHERE id = ?`, [id]);
+    expect(await fsck()).toEqual([]);
+  },
+);
 
 it("a text that is not in the log is added", async () => {
   await db.rows(
