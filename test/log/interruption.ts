@@ -20,16 +20,35 @@ export async function grownLog(before: number): Promise<{ log: GrowingLog; path:
 export const asBefore = async ({ rows }: TestDatabase, signed: number, note: string | null) =>
   rows("UPDATE log_head SET signed = ?, note = ?", [signed, note]);
 
-/** What the folder has after an interruption: exactly the tree before, or exactly the one after. */
-export async function treeIn(path: string, log: GrowingLog, before: number, after: number): Promise<number> {
+/** Appends what the folder lacks, and no checkpoint, as a publisher does that is killed before it signs. */
+export async function extendUnsigned(log: GrowingLog, path: string): Promise<void> {
+  const folder = await LogFolder.open(path, key);
+  const extension = folder.extend();
+  const sql = "SELECT entry FROM log_entries WHERE idx >= ? ORDER BY idx";
+  const rows = await log.test.rows<{ entry: string }>(sql, [folder.size]);
+  await extension.append(rows.map(({ entry }) => Buffer.from(entry)));
+  await extension.sync();
+  folder.close();
+}
+
+/**
+ * What the folder has after an interruption: exactly the tree before, or exactly the one after.
+ * @param from the first entry to compare
+ */
+export async function treeIn(
+  path: string,
+  log: GrowingLog,
+  [before, after]: readonly [number, number],
+  from = before - 2,
+): Promise<number> {
   const folder = await LogFolder.open(path, key);
   const size = folder.tree?.size ?? 0;
   expect([before, after]).toContain(size);
   const stored: string[] = [];
-  for await (const entries of folder.entries(before - 2, size))
+  for await (const entries of folder.entries(from, size))
     stored.push(...entries.map((each) => String(Buffer.from(each))));
   const sql = "SELECT entry FROM log_entries WHERE idx >= ? AND idx < ? ORDER BY idx";
-  const rows = await log.test.rows<{ entry: string }>(sql, [before - 2, size]);
+  const rows = await log.test.rows<{ entry: string }>(sql, [from, size]);
   expect(stored).toEqual(rows.map(({ entry }) => entry));
   folder.close();
   return size;

@@ -23,7 +23,7 @@ it("after a kill at any step, the folder has a whole tree, and the next start go
     const input = JSON.stringify({ database: log.test.config, path: copy, step });
     const flags = ["--disable-warning=ExperimentalWarning"];
     const { signal, stdout, stderr } = spawnSync(process.execPath, [...flags, program, input], { encoding: "utf8" });
-    const size = await treeIn(copy, log, before, after);
+    const size = await treeIn(copy, log, [before, after]);
     const inDatabase = (await log.head()).signed;
     found.add(`${size} ${inDatabase}`);
     // The database never has a note that the folder of its signer lacks.

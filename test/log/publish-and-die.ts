@@ -11,7 +11,7 @@ const db = new Database({ address: database, connections: 4 });
 const { signal } = new AbortController();
 const log = { info: () => {}, warn: console.error, error: console.error };
 const publisher = new Publisher({ db, path, key, signer: signerOf(key), log, lookMs: 3_600_000 });
-const end = await watchSteps(db, (_, number) => {
+const end = await watchSteps((_, number) => {
   if (number === step) process.kill(process.pid, "SIGKILL");
   return undefined;
 });

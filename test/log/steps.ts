@@ -1,15 +1,17 @@
 // Interrupts what writes to the disk and to the database, before or after any of its steps.
 import promises, { type FileHandle, open } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
-import type { Database } from "../../src/store/database/database.ts";
+import { Database } from "../../src/store/database/database.ts";
 
 /** Called before a step is done; it may throw instead. `done` is called after it. */
 type OnStep = (name: string, number: number) => { done?: () => void } | undefined;
 
 const ofFiles = ["write", "appendFile", "sync", "truncate"] as const;
+const ofPaths = ["rename", "rm", "truncate"] as const;
+const ofDatabases = ["transaction", "runDdl"] as const;
 
-/** Wraps every step from now on. @returns a function that ends it, and tells how many steps there were */
-export async function watchSteps(db: Database, onStep: OnStep): Promise<() => number> {
+/** Wraps every step of this process from now on. @returns a function that ends it, and tells how many steps there were */
+export async function watchSteps(onStep: OnStep): Promise<() => number> {
   const file = await open(".", "r");
   const prototype = Object.getPrototypeOf(file) as FileHandle;
   await file.close();
@@ -32,8 +34,8 @@ export async function watchSteps(db: Database, onStep: OnStep): Promise<() => nu
     });
   };
   for (const name of ofFiles) wrap(prototype, name);
-  wrap(promises, "rename");
-  wrap(db.priority, "transaction");
+  for (const name of ofPaths) wrap(promises, name);
+  for (const name of ofDatabases) wrap(Database.prototype, name);
   syncBuiltinESMExports();
   return () => {
     for (const each of undo) each();
