@@ -1,7 +1,10 @@
 // A log whose newest tree is about to be published, and what a folder has after that was interrupted.
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { LogFolder } from "../../src/log/folder/log-folder.ts";
 import type { TestDatabase } from "../support/database.ts";
+import type { At } from "./steps.ts";
 import { GrowingLog, key, never, temporaryFolder } from "./support.ts";
 
 /** A log that has grown by 4 entries since its newest note. */
@@ -19,6 +22,21 @@ export async function grownLog(before: number): Promise<{ log: GrowingLog; path:
 /** Sets the head of the log back, to be published once more. */
 export const asBefore = async ({ rows }: TestDatabase, signed: number, note: string | null) =>
   rows("UPDATE log_head SET signed = ?, note = ?", [signed, note]);
+
+const program = fileURLToPath(new URL("./publish-and-die.ts", import.meta.url));
+
+/**
+ * Starts a replica with the key, in a process of its own, which publishes the newest tree and is killed before a step.
+ * @returns how many steps there were, if it was not killed
+ */
+export function publishAndDie(log: GrowingLog, path: string, at: At): number | undefined {
+  const input = JSON.stringify({ database: log.test.config, path, at });
+  const args = ["--disable-warning=ExperimentalWarning", program, input];
+  const { signal, status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+  if (signal === "SIGKILL") return undefined;
+  expect([status, stderr]).toEqual([0, ""]);
+  return Number(stdout);
+}
 
 /** Appends what the folder lacks, and no checkpoint, as a publisher does that is killed before it signs. */
 export async function extendUnsigned(log: GrowingLog, path: string): Promise<void> {

@@ -6,6 +6,21 @@ import { Database } from "../../src/store/database/database.ts";
 /** Called before a step is done; it may throw instead. `done` is called after it. */
 type OnStep = (name: string, number: number) => { done?: () => void } | undefined;
 
+/** A step: its number, or its name and which one of that name it is, from 1. */
+export type At = number | readonly [name: string, nth: number];
+
+/** Kills this process before a step. */
+export function killAt(at: At): OnStep {
+  const counts = new Map<string, number>();
+  return (name, number) => {
+    const nth = (counts.get(name) ?? 0) + 1;
+    counts.set(name, nth);
+    const isIt = typeof at === "number" ? number === at : name === at[0] && nth === at[1];
+    if (isIt) process.kill(process.pid, "SIGKILL");
+    return undefined;
+  };
+}
+
 const ofFiles = ["write", "appendFile", "sync", "truncate"] as const;
 const ofPaths = ["rename", "rm", "truncate"] as const;
 const ofDatabases = ["transaction", "runDdl"] as const;
