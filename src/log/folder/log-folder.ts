@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { takeLock } from "../../process/folder-lock.ts";
 import { KeptFolder } from "../../process/kept-folder.ts";
 import { makeFolder } from "../../process/make-folder.ts";
+import { syncFolder } from "../../process/whole-file.ts";
 import { equalBytes, toHex } from "../../tlog/encoding.ts";
 import { TlogError } from "../../tlog/error.ts";
 import { openCheckpoint } from "../../tlog/notes/checkpoint.ts";
@@ -126,26 +127,42 @@ export class LogFolder {
   }
 
   /**
-   * Moves checkpoint and entries of a log that has ended aside. The caller must hold the lock of the folder. If it is
-   * interrupted, it can be done again: the entries go first, because a folder without a checkpoint drops its entries.
+   * Moves checkpoint and entries of a log that has ended aside. If it is interrupted, it can be done again: the entries go
+   * first, because a folder without a checkpoint drops its entries.
+   * @throws DataFolderInUse; Error of the file system
    */
-  static async archive(path: string, name: string): Promise<void> {
-    await makeFolder(join(path, name), 0o700);
-    for (const each of ["entries", checkpointName]) {
-      await rename(join(path, each), join(path, name, each)).catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== "ENOENT") throw error;
-      });
-    }
+  static archive(path: string, name: string): Promise<void> {
+    return whileUnused(path, async () => {
+      await makeFolder(join(path, name), 0o700);
+      for (const each of ["entries", checkpointName]) {
+        await rename(join(path, each), join(path, name, each)).catch((error: NodeJS.ErrnoException) => {
+          if (error.code !== "ENOENT") throw error;
+        });
+      }
+      for (const changed of [join(path, name), path]) await syncFolder(changed);
+    });
   }
 
-  /** Removes checkpoint and entries of a folder that was damaged. The caller must hold its lock. */
-  static async discard(path: string): Promise<void> {
-    await rm(join(path, checkpointName), { force: true });
-    await rm(join(path, "entries"), { recursive: true, force: true });
+  /** Removes checkpoint and entries of a folder that was damaged. @throws DataFolderInUse; Error of the file system */
+  static discard(path: string): Promise<void> {
+    return whileUnused(path, async () => {
+      await rm(join(path, checkpointName), { force: true });
+      await rm(join(path, "entries"), { recursive: true, force: true });
+    });
   }
 
   close(): void {
     this.#unlock();
+  }
+}
+
+/** Locks a folder, and does something with it. @throws DataFolderInUse */
+async function whileUnused(path: string, work: () => Promise<void>): Promise<void> {
+  const unlock = await takeLock(path);
+  try {
+    await work();
+  } finally {
+    unlock();
   }
 }
 

@@ -6,6 +6,7 @@ import { equalBytes, fromUtf8, toUtf8 } from "../../tlog/encoding.ts";
 import { entryBytes, parseEntry } from "../../tlog/entries/entry-text.ts";
 import { TlogError } from "../../tlog/error.ts";
 import { appendToTiles } from "../../tlog/tiles/growth.ts";
+import type { Tile } from "../../tlog/tiles/tile-path.ts";
 import { TiledTree } from "../../tlog/tiles/tiled-tree.ts";
 import type { CompactRange } from "../../tlog/tree/compact-range.ts";
 import type { Tree } from "../../tlog/tree/proofs.ts";
@@ -40,7 +41,8 @@ const maxStored = 1_024;
 export async function recoverLog(source: LogSource | undefined, options: RecoverOptions): Promise<Recovered> {
   const { db, signal } = options;
   const head = await readLogHead(db.longReader(signal));
-  if (source === undefined || (source.tree.size <= head.size && (await hasTree(db, head, source.tree, signal)))) {
+  const isRoot = await openTree(db, head, signal);
+  if (source === undefined || (source.tree.size <= head.size && (await isRoot(source.tree)))) {
     await db.transaction(signal, async (tx) => {
       if (source !== undefined) await putLogNote(tx, source.tree.size, fromUtf8(source.tree.note) as string);
       await putLogRestored(tx, false);
@@ -63,21 +65,21 @@ export async function recoverLog(source: LogSource | undefined, options: Recover
   return { kind: "put_back", ...lost };
 }
 
-/** Whether the tree of the database has a smaller tree of the log in it. */
-async function hasTree(db: Database, head: LogHead, tree: Tree, signal: AbortSignal): Promise<boolean> {
-  if (tree.size === head.size) return equalBytes(tree.root, head.root);
+/**
+ * Opens the tree of the database.
+ * @returns whether its tree has a tree that is not larger in it
+ * @throws Error with one line if its tiles are not those of its head
+ */
+async function openTree(db: Database, head: LogHead, signal: AbortSignal): Promise<(tree: Tree) => Promise<boolean>> {
   const reader = db.longReader(signal);
-  try {
-    const tiles = await TiledTree.open(
-      head,
-      ({ level, index, width }) => readTile(reader, level, index, width),
-      sha256,
-    );
-    return equalBytes(await tiles.root(tree.size), tree.root);
-  } catch (error) {
-    if (!(error instanceof TlogError)) throw error;
-    throw new Error(`the tiles of the log are damaged (${error.message}); run stoa fsck --repair first`);
-  }
+  const read = ({ level, index, width }: Tile) => readTile(reader, level, index, width);
+  const checked = async <Result>(work: Promise<Result>) =>
+    work.catch((error) => {
+      if (!(error instanceof TlogError)) throw error;
+      throw new Error(`the tiles of the log are damaged (${error.message}); run stoa fsck --repair first`);
+    });
+  const tiles = await checked(TiledTree.open(head, read, sha256));
+  return async ({ size, root }) => equalBytes(await checked(tiles.root(size)), root);
 }
 
 /** @throws Error with one line if the entries of a source do not lead to its tree */

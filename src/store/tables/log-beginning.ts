@@ -36,8 +36,9 @@ export async function beginLog(
 
 /** Removes every entry, all tiles and the outbox. Nothing may be added meanwhile, and nothing of it can be rolled back. */
 export async function truncateLog(db: Database, signal: AbortSignal): Promise<void> {
-  // The triggers of the entries do not run: the account must be one that may drop tables.
-  for (const table of ["log_entries", "log_tiles", "log_outbox"]) await db.runDdl(signal, `TRUNCATE TABLE ${table}`);
+  // The triggers of the entries do not run: the account must be one that may drop tables. The tiles go first, because a
+  // recovery looks at them: it must not go on with a log whose entries are gone.
+  for (const table of ["log_tiles", "log_entries", "log_outbox"]) await db.runDdl(signal, `TRUNCATE TABLE ${table}`);
 }
 
 /** Ends the log, whose entries are gone, so that another one can begin in the same transaction. */
