@@ -8,7 +8,7 @@ import { benchGrowth } from "./growth/bench.ts";
 import { costOfKeys, idempotencyProtocols, manyCreates } from "./idempotency.ts";
 import { benchLedger } from "./ledger/bench.ts";
 import { benchLimits } from "./limits.ts";
-import { benchLog } from "./log.ts";
+import { benchLog } from "./log/bench.ts";
 import { measureAll } from "./measure.ts";
 import { watch } from "./memory.ts";
 import { choose, type Options, readOptions, usage } from "./options.ts";

@@ -11,7 +11,8 @@ export const usage = `npm run bench -- [options]
   --pages            compare the pages with the API's replies with the same content; its cases are home, new, post, atom
   --limits           compare the service with rate limits and without; its cases are those of --only, and receipt
   --log              compare the service with the board's log and without, on two databases of one server; its cases are those
-                     of --only, comment and edit. It also measures the import
+                     of --only, comment and edit. It also measures the import, proofs, tiles, mirrors, the time to a served
+                     checkpoint, starts and memory
   --search           measure searches; its target is a median of 50 ms for two words, each in one post of a hundred
   --facade           compare the facade with a bare route that sends the same bytes as the feed, and with hand-written routes
                      where no two callers read the same; its cases are feed-hot, post, receipt
