@@ -31,12 +31,13 @@ it.each([
   expect(words.split(" ").sort()).toEqual(named.sort());
 });
 
-it("a wrong bit in a column that is checked is found", async () => {
+const tables = new Set([...listed.keys()].map((column) => column.slice(0, column.indexOf("."))));
+
+it.each([...tables])("a wrong bit in a column of %s that is checked is found", async (table) => {
   const columns = await readColumns();
   const random = randomNumbers(seed);
-  expect((await fsck()).out).toEqual([]);
   const missed: string[] = [];
-  for (const column of columns) {
+  for (const column of columns.filter((each) => each.table === table)) {
     const name = `${column.table}.${column.name}`;
     if (!isChecked(listed.get(name) as string)) continue;
     const isChanged = await withWrongBit(column, columns, random, async () => {
