@@ -63,22 +63,25 @@ function faultAt(path: Path): Fault {
   return { number: first?.kind === "field" ? first.number : 0, field, message };
 }
 
-const textFields = new Map<DescMessage, readonly DescField[]>();
+/** The texts of messages. To look an option up takes longer than to check a text. */
+const textFields = new Map<DescMessage, readonly { field: DescField; kind: Text }[]>();
 
 function textFaults(desc: DescMessage, message: Message): { faults: Fault[]; keys: readonly KeyInText[] } {
   let fields = textFields.get(desc);
   if (fields === undefined) {
-    fields = desc.fields.filter((field) => getOption(field, text) !== Text.UNSPECIFIED);
+    fields = desc.fields
+      .map((field) => ({ field, kind: getOption(field, text) }))
+      .filter(({ kind }) => kind !== Text.UNSPECIFIED);
     textFields.set(desc, fields);
   }
   const faults: Fault[] = [];
   let keys = noKeys;
-  for (const field of fields) {
+  for (const { field, kind } of fields) {
     const { name, number, localName } = field;
     const value = (message as unknown as Record<string, string | undefined>)[localName];
     if (value === undefined) continue;
     const mayHoldSecret = secretBegins.test(value);
-    const fault = faultOfText(field, name, value) ?? (mayHoldSecret ? faultOfSecrets(name, value) : undefined);
+    const fault = faultOfText(kind, name, value) ?? (mayHoldSecret ? faultOfSecrets(name, value) : undefined);
     if (fault !== undefined) faults.push({ number, field: name, message: fault });
     else if (mayHoldSecret) keys = [...keys, ...keysIn(name, value)];
   }
@@ -126,9 +129,7 @@ export function isVisible(value: string): boolean {
 }
 
 /** What is wrong with the characters of a text, in one sentence; undefined if nothing is. */
-export function faultOfText(field: DescField, name: string, value: string): string | undefined {
-  const kind = getOption(field, text);
-  if (kind === Text.UNSPECIFIED) return undefined;
+export function faultOfText(kind: Text, name: string, value: string): string | undefined {
   if (!plain.test(value)) return `${name} must have no control characters other than tabs and ends of lines.`;
   if (kind === Text.PLAIN || visible.test(value)) return undefined;
   return `${name} must have more than spaces and invisible characters.`;

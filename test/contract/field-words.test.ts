@@ -93,8 +93,7 @@ describe("the sentence about a broken rule", () => {
 });
 
 describe("the characters of a text", () => {
-  const fieldOf = (kind: Text) => fields.find((field) => getOption(field, text) === kind) as DescField;
-  const faultOf = (kind: Text, value: string) => faultOfText(fieldOf(kind), "it", value);
+  const faultOf = (kind: Text, value: string) => faultOfText(kind, "it", value);
   const controls = [..."\0\b\v\f\x0e\x1b\x1f\x7f\x80\x85\x9b\x9f"];
   const invisible = [
     "",
