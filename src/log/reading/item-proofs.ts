@@ -137,7 +137,7 @@ async function compare(db: Queryable, kind: SaltedKind, id: number): Promise<Fou
   if (text === undefined) throw notFound(`This ${kind} is not in the log.`);
   const agreesWith = (each: LogEntryRow | undefined) => each !== undefined && contentIn(each) === commitment;
   // An edit may be lost that the newest entry tells of.
-  if (!agreesWith(entry)) entry = (await findBeforeLoss(db, kind, id)) ?? entry;
+  if (entry !== undefined && !agreesWith(entry)) entry = (await findBeforeLoss(db, kind, id)) ?? entry;
   const agrees = agreesWith(entry);
   return { entry, text, isSettled: agrees, contradicts: entry !== undefined && !agrees };
 }
