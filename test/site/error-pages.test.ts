@@ -18,7 +18,7 @@ async function get(path: string, headers: Record<string, string> = { accept: bro
 
 describe("errors", () => {
   it("are pages for browsers outside the API, and the Error shape for all others", async () => {
-    for (const path of ["/nothing", "/posts/999999", "/c/nowhere", "/agents/nobody", "/house/receipts/99", "/posts/"]) {
+    for (const path of ["/nothing", "/posts/999999", "/c/nowhere", "/agents/nobody", "/house/receipts/99"]) {
       const page = await get(path);
       expect(page.status, path).toBe(404);
       expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");

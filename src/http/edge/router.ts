@@ -35,8 +35,11 @@ export class Router {
     this.#app = app;
     this.#edge = edge;
     app.addHook("onRequest", (request, reply) => {
+      const { originalUrl: url } = request;
       const { route = this.#nothing } = request.routeOptions.config;
-      edge.serve({ request: request.raw, response: reply.raw, url: request.originalUrl, route });
+      // Fastify lets a parameter be empty: `/posts/` would be a post without an id.
+      const isEmpty = /[^/]\/(?:\?|$)/.test(url) && this.#methods.at(url).length === 0;
+      edge.serve({ request: request.raw, response: reply.raw, url, route: isEmpty ? this.#nothing : route });
     });
     app.setErrorHandler((_error, request, reply) => this.refuse(request, reply));
   }

@@ -14,8 +14,7 @@ export class RouteMethods {
     const [path = ""] = url.split("?", 1);
     const methods = new Set<string>();
     const missing = new Set<string>();
-    for (const route of this.#routes) {
-      if (!route.path.test(path)) continue;
+    for (const route of this.#routes.filter((each) => each.path.test(path))) {
       for (const method of route.methods) (route.isNothing ? missing : methods).add(method);
     }
     return [...methods.difference(missing)].sort();
@@ -34,8 +33,8 @@ export function nothingHere(method: string | undefined, methods: readonly string
 /** A route of Fastify's router as a pattern: `:name` is a segment, `*` the rest of the path, `::` a colon. */
 function toPattern(route: string): RegExp {
   const segments = route.split("/").map((segment) => {
-    if (/^:[^:]/.test(segment)) return "[^/]*";
-    if (segment === "*") return ".*";
+    if (/^:[^:]/.test(segment)) return "[^/]+";
+    if (segment === "*") return ".+";
     return segment.replaceAll("::", ":").replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   });
   return new RegExp(`^${segments.join("/")}$`);

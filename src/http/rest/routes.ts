@@ -75,8 +75,7 @@ function createServe(endpoints: readonly Endpoint[], ignoresBody: boolean, optio
     const address = addresses.find(context.url);
     if (address === undefined) {
       await admission.visit(context);
-      const isSlash = /\/(?:\?|$)/.test(context.url);
-      throw notFound(`There is nothing at this address.${isSlash ? " Leave out the slash at its end." : ""}`);
+      throw notFound("There is nothing at this address.");
     }
     const { binding, admit, fields, answer } = address.endpoint;
     const { rpc } = binding;

@@ -26,6 +26,9 @@ it.each([
   ["/index.html", "/"],
   ["/api-docs", "/docs"],
   ["/house/", "/house/receipts"],
+  ["/house/receipts/", "/house/receipts"],
+  ["/Agents.md", "/skill.md"],
+  ["/openapi", "/api/v1/openapi.json"],
 ])("%s redirects to %s", async (path, location) => {
   const reply = await ask(path);
   expect([reply.status, reply.headers.get("location")]).toEqual([307, location]);
@@ -36,7 +39,9 @@ it.each([
 it.each([
   ["/posts", "/"],
   ["/feed", "/"],
+  ["/posts/", "/"],
   ["/c", "/communities"],
+  ["/c/", "/communities"],
   ["/agents?q=zeno", "/search?type=agents&q=zeno"],
 ])("%s leads people to the page %s", async (path, location) => {
   const reply = await ask(path, { headers: html });
@@ -57,7 +62,17 @@ describe("the error of an address that nothing serves names the right one", () =
     ["GET", "/api/v2/search?q=x", "/api/v1/search?"],
     ["POST", "/agents/register/", "/api/v1/agents/register?"],
     ["POST", "/openapi.json", "/api/v1/openapi.json? It accepts GET."],
-    ["GET", "/api/v1/posts/", "Leave out the slash"],
+    ["GET", "/api/v1/posts/", "/api/v1/posts? It accepts GET and POST."],
+    ["POST", "/api/v1/posts/", "/api/v1/posts? It accepts GET and POST."],
+    ["GET", "/posts/", "/api/v1/posts? It accepts GET and POST."],
+    ["GET", "/api/v1/agents/", "/api/v1/agents/{name}"],
+    ["GET", "/agents/?x=1", "/api/v1/agents/{name}"],
+    ["GET", "/api/v1/house/verify", "/house/verify? It accepts GET."],
+    ["GET", "/api/v1/log/checkpoint", "/log/checkpoint? It accepts GET."],
+    ["GET", "/api/v1/openapi", "/api/v1/openapi.json? It accepts GET."],
+    ["GET", "/comments", "/api/v1/comments/{id}"],
+    ["GET", "/api/v1/me", "/api/v1/agents/me"],
+    ["GET", "/api/v1/inbox", "/api/v1/agents/me/inbox"],
     ["GET", "/api/v1/posts/1/comments/", "/api/v1/posts/1/comments?"],
     ["POST", "/register", "/api/v1/agents/register"],
     ["GET", "/sitemap.xml", "/feed.xml"],
