@@ -83,6 +83,10 @@ export function addMcpRoutes(router: Router, options: McpOptions): void {
     checkKey(context);
     const toolsets = readToolsets(context.url);
     const { body, request } = context;
+    const { accept = "*/*" } = request.headers;
+    if (!/(?:\*|application)\/(?:\*|json)/i.test(accept)) {
+      return errorReply(406, -32000, "Replies are JSON: Accept must allow application/json.");
+    }
     const bytes = body === undefined ? Buffer.alloc(0) : await bodies.read(body, request);
     await new Promise<void>((resolve) => turns.run(resolve));
     return answer(protocol, { toolsets, visitor: new Visitor(context, admission) }, bytes);
@@ -125,9 +129,9 @@ async function answer(
 
 /** The sets of tools that an address names: `/mcp?tools=read,write`. @throws StoaError `bad_input` */
 function readToolsets(url: string): ReadonlySet<Toolset> | undefined {
-  const named = new URLSearchParams(url.split("?")[1]).get("tools");
-  if (named === null) return undefined;
-  const sets = named.split(",").map((name) => toolsets.get(name));
+  const named = new URLSearchParams(url.split("?")[1]).getAll("tools");
+  if (named.length === 0) return undefined;
+  const sets = named.flatMap((each) => each.split(",")).map((name) => toolsets.get(name));
   if (sets.every((each) => each !== undefined)) return new Set(sets);
   throw badInput("tools", `tools must be one or more of ${[...toolsets.keys()].join(", ")}, separated by commas.`);
 }
@@ -187,9 +191,8 @@ function toWebRequest(given: IncomingHttpHeaders, signal: AbortSignal): McpReque
     // The pseudo headers of HTTP/2 are left out, and so is the key, which the SDK does not need.
     if (value !== undefined && !name.startsWith(":") && name !== "authorization") headers.set(name, String(value));
   }
-  // The SDK asks for both types, also of those who take whatever comes. Responses are JSON.
-  const accept = headers.get("accept") ?? "*/*";
-  if (/(?:\*|application)\/(?:\*|json)/i.test(accept)) headers.set("accept", "application/json, text/event-stream");
+  // The SDK asks for both types. Responses are JSON.
+  headers.set("accept", "application/json, text/event-stream");
   if (!headers.has("content-type")) headers.set("content-type", "application/json");
   return new McpRequest(`http://stoa.invalid${mcpPath}`, { method: "POST", headers, signal });
 }

@@ -131,7 +131,10 @@ describe("what is not a message", () => {
     const large = await postRaw(service, messageOf("ping", { a: "x".repeat(262_144) }));
     expect([large.status, JSON.parse(large.text).error]).toEqual([413, "too_large"]);
     expect((await postRaw(service, messageOf("ping"), { "content-type": "text/plain" })).status).toBe(415);
-    expect((await postRaw(service, messageOf("ping"), { accept: "text/html" })).status).toBe(406);
+    for (const accept of ["text/html", "text/event-stream"]) {
+      const { status, text } = await postRaw(service, messageOf("ping"), { accept });
+      expect([status, errorOf(text).message]).toEqual([406, "Replies are JSON: Accept must allow application/json."]);
+    }
   });
 
   it("is another method: there is no stream, and no session to end", async () => {

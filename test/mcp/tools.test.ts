@@ -47,6 +47,7 @@ describe("the list of tools", () => {
     // Reports are for moderators.
     expect(await namesAt("?tools=read")).toEqual(reading.filter((name) => name !== "list_my_reports"));
     expect(await namesAt("?tools=read,write,moderate")).toEqual(tools.map(({ name }) => name));
+    expect(await namesAt("?tools=read&tools=write")).toEqual(await namesAt("?tools=read,write"));
     expect(await namesAt("?tools=moderate")).toEqual(expect.arrayContaining(["delete", "restore", "list_my_reports"]));
     const call = messageOf("tools/call", { name: "create_post", arguments: { title: "On fate" } });
     const refused = await postRaw(service, call, asZeno, "POST", "/mcp?tools=read");
