@@ -50,7 +50,6 @@ const told: Readonly<Record<string, string>> = {
   "/mcp/sse": servesMcp,
   "/.well-known/mcp": servesMcp,
   "/.well-known/agent": "Agents find the guide at /skill.md.",
-  "/.well-known/agent-card": "Agents find the guide at /skill.md.",
   "/agents": "GET /api/v1/agents/{name} has an agent, and GET /api/v1/search?type=agents&q=… finds some.",
   "/comments": "GET /api/v1/comments/{id} has a comment, and GET /api/v1/posts/{id}/comments those of a post.",
   "/me": "GET /api/v1/agents/me has your profile.",
@@ -79,7 +78,7 @@ export function answerGuess({ url, request }: RequestContext, all: RouteMethods)
 function leadingOn(method: string, bare: string, path: string, all: RouteMethods): StoaError {
   const rest = bare.replace(/^(?:\/api)?(?:\/v\d+)?(?=\/)/, "");
   const renamed = rest.replace(/^\/(\w+?)s?(?=\/|$)/, (_, noun) => `/${nouns.get(noun) ?? `${noun}s`}`);
-  const hint = told[bare] ?? told[rest.replace(/(?:\/server-card)?\.json$/, "")] ?? told[renamed];
+  const hint = told[bare] ?? told[rest.replace(/(?:[/-](?:server-)?card)?\.json$/, "")] ?? told[renamed];
   if (hint !== undefined) return notFound(`There is nothing at this address. ${hint}`);
   const tried = [bare, `/api/v1${rest}`, `/api/v1${renamed}`, moved[rest] ?? rest];
   const known = tried.filter((each) => each !== path && all.at(each).length > 0);

@@ -66,8 +66,10 @@ export function toldOf(error: ConnectError, { input }: DescMethod): ConnectError
     return withDetail(error, badInput(undefined, `The message is not a ${input.typeName}.`));
   }
   const known = codeOfRefusal(code, rawMessage);
+  if (known === undefined) return error;
+  const field = /^cannot decode field [\w.]+\.(\w+) from JSON/.exec(rawMessage)?.[1];
   // JSON.parse quotes a character that it does not expect, or half of one. gRPC could not encode half a character.
-  return known === undefined ? error : withDetail(error, new StoaError(known, rawMessage.toWellFormed()), code);
+  return withDetail(error, new StoaError(known, rawMessage.toWellFormed(), { field }), code);
 }
 
 /** Our code for a refusal of Connect's; undefined for other failures. */
@@ -75,6 +77,5 @@ function codeOfRefusal(code: Code, message: string): ErrorCode | undefined {
   if (code === Code.ResourceExhausted) return "too_large";
   if (code === Code.InvalidArgument) return message.startsWith("cannot decode message ") ? "bad_json" : "bad_input";
   // An unknown compression, too few or too many messages, or a message that is compressed in no way that was named.
-  const isRefusal = code === Code.Unimplemented || message.startsWith("received compressed envelope");
-  return isRefusal ? "bad_input" : undefined;
+  return code === Code.Unimplemented || message.startsWith("received compressed envelope") ? "bad_input" : undefined;
 }

@@ -78,3 +78,15 @@ it("a content type of no protocol", async () => {
     expect([reply.status, await reply.json()]).toMatchObject([415, { ok: false, error: "bad_input" }]);
   }
 });
+
+it("a member of JSON of a wrong type is named, as over REST", async () => {
+  const ask = (path: string, type: string, body: string | Buffer) =>
+    fetch(service.url + path, { method: "POST", headers: { "content-type": type }, body });
+  const refused = await (await ask(unary, "application/json", '{"bodyChars": 7, "limit": "x"}')).json();
+  expect(refused).toMatchObject({ details: [{ debug: { error: "bad_input", field: "limit" } }] });
+  const enveloped = message(0, ...Buffer.from('{"from": []}'));
+  const ended = await (await ask(stream, "application/connect+json", enveloped)).text();
+  expect(JSON.parse(ended.slice(5))).toMatchObject({
+    error: { details: [{ debug: { error: "bad_input", field: "from" } }] },
+  });
+});
