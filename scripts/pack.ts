@@ -11,9 +11,9 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const manifest = join(root, "package.json");
 /** The place of the repository's manifest while package.json is the package's manifest. */
 const kept = join(root, "package.json.kept");
-/** npm packs this page, so the package's own takes its place as well. */
+/** npm packs this page, so the package's own takes its place as well. It also packs whatever begins with README. */
 const readme = join(root, "README.md");
-const keptReadme = join(root, "README.md.kept");
+const keptReadme = join(root, "kept.README.md");
 const lib = join(root, "lib");
 /** The versions of Node.js that run the emitted code. The server needs a newer one, as the repository's manifest says. */
 const engines = { node: ">=20" };

@@ -143,6 +143,7 @@ describe("the package", () => {
     const typescript = files.filter((name) => name.endsWith(".ts") && !name.endsWith(".d.ts"));
     expect(typescript).toEqual([]);
     expect(files.filter((name) => /store|board|http\/|sql/.test(name))).toEqual([]);
+    expect(files.filter((name) => !/[/\\]/.test(name)).sort()).toEqual(["README.md", "gen", "lib", "package.json"]);
   });
 
   /** The program on a page of documentation: all its blocks of TypeScript, for this service. */
