@@ -1,13 +1,10 @@
-import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { ErrorDetailSchema } from "../../gen/stoa/v1/error_pb.js";
 import { type ErrorCode, StoaError } from "../errors.ts";
 import type { Outcome } from "./call.ts";
-
-type OutgoingDetail = Extract<ConnectError["details"][number], { desc: unknown }>;
+import { detailsOf } from "./error-details.ts";
 
 /*
- * The one place where failures become what callers see. RPC callers get a Connect error whose detail message has the stable
+ * The one place where failures become what callers see. RPC callers get a Connect error whose details have the stable
  * code. REST callers get the Error shape.
  */
 
@@ -30,24 +27,15 @@ const codes: Record<ErrorCode, Code> = {
 export function toConnectError(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
   const known = toStoaError(error);
-  return new ConnectError(known.message, codes[known.code], errorHeaders(known), [detailOf(known)], error);
+  return new ConnectError(known.message, codes[known.code], errorHeaders(known), detailsOf(known), error);
 }
 
 /**
- * A failure of the protocol itself, such as a request that cannot be read, with our code and words in its detail.
+ * A failure of the protocol itself, such as a request that cannot be read, with our code and words in its details.
  * @param status by default that of our code
  */
 export function withDetail(error: ConnectError, known: StoaError, status = codes[known.code]): ConnectError {
-  return new ConnectError(known.message, status, error.metadata, [detailOf(known)], known);
-}
-
-function detailOf({ code, field, retryAfterSeconds }: StoaError): OutgoingDetail {
-  const value = create(ErrorDetailSchema, {
-    error: code,
-    ...(field === undefined ? {} : { field }),
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds: BigInt(retryAfterSeconds) }),
-  });
-  return { desc: ErrorDetailSchema, value };
+  return new ConnectError(known.message, status, error.metadata, detailsOf(known), known);
 }
 
 /** Any failure as a StoaError, also if `toConnectError` has mapped it before. */

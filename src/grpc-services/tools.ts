@@ -1,3 +1,4 @@
+import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.js";
 import { Health } from "../../gen/grpc/health/v1/health_pb.js";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
@@ -16,8 +17,8 @@ export function createToolServices(
 ) {
   const contract = services.map(({ service }) => service);
   const tools = [Health, ServerReflection, ServerReflectionAlpha];
-  // Errors carry an ErrorDetail. No message of the services refers to it, so it is added here.
-  const descriptors = new Descriptors([...contract, ...tools], [file_stoa_v1_error]);
+  // No message of the services refers to the messages that errors carry, so they are added here.
+  const descriptors = new Descriptors([...contract, ...tools], [file_stoa_v1_error, file_google_rpc_error_details]);
   const names = contract.map(({ typeName }) => typeName);
   const reflection = createReflectionService(descriptors, { shutdown });
   return [

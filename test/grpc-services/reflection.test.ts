@@ -120,6 +120,7 @@ describe("reflection", () => {
     ["an extension", "stoa.v1.access", "stoa/v1/options.proto"],
     ["a oneof", "google.api.HttpRule.pattern", "google/api/http.proto"],
     ["an error detail, which no service mentions", "stoa.v1.ErrorDetail", "stoa/v1/error.proto"],
+    ["an error detail of google.rpc", "google.rpc.BadRequest", "google/rpc/error_details.proto"],
   ])("finds the file that declares %s", async (_what, symbol, file) => {
     expect((await filesOf(open(), { file_containing_symbol: symbol }))[0]).toBe(file);
   });

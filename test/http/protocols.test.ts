@@ -41,7 +41,11 @@ describe("an RPC that does not exist", () => {
       });
       expect([connect.status, await connect.json()]).toMatchObject([
         404,
-        { code: "unimplemented", message: "There is no such RPC.", details: [{ debug: { error: "not_found" } }] },
+        {
+          code: "unimplemented",
+          message: "There is no such RPC.",
+          details: [{ debug: { error: "not_found" } }, { debug: { reason: "NOT_FOUND", domain: "stoa" } }],
+        },
       ]);
 
       const web = await fetch(service.url + path, {

@@ -8,6 +8,7 @@ import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } f
 import * as grpc from "@grpc/grpc-js";
 import { generate } from "selfsigned";
 import { afterEach, describe, expect, it } from "vitest";
+import { RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { ErrorDetailSchema } from "../../gen/stoa/v1/error_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
@@ -80,6 +81,7 @@ describe("a service that is starting", () => {
         expect([failure.code, failure.rawMessage]).toEqual([Code.Unavailable, "The service is starting."]);
         const [detail] = failure.findDetails(ErrorDetailSchema);
         expect(detail).toMatchObject({ error: "unavailable", retryAfterSeconds: 1n });
+        expect(failure.findDetails(RetryInfoSchema)).toMatchObject([{ retryDelay: { seconds: 1n } }]);
       }
       const stream = createClient(LedgerService, transport).streamReceipts({})[Symbol.asyncIterator]();
       expect((await failureOf(stream.next())).code).toBe(Code.Unavailable);

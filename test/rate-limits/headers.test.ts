@@ -2,10 +2,11 @@
 import { connect as connectHttp2 } from "node:http2";
 import type { Metadata } from "@grpc/grpc-js";
 import { beforeAll, describe, expect, it } from "vitest";
+import { RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
-import { createGrpcCaller, errorDetailOf } from "../services/grpc-js.ts";
+import { createGrpcCaller, detailOf, errorDetailOf } from "../services/grpc-js.ts";
 import { type Limited, startLimited } from "../support/limited.ts";
 
 /** A list of strings with integer parameters, in the order and manner of RFC 9651. */
@@ -174,6 +175,7 @@ describe("every reply of the RPC protocols", () => {
     const failure = await create().call.catch((error) => error);
     expect(failure.code).toBe(8);
     expect(errorDetailOf(failure)).toMatchObject({ error: "rate_limited", retryAfterSeconds: 7n });
+    expect(detailOf(failure, RetryInfoSchema)?.retryDelay).toMatchObject({ seconds: 7n, nanos: 0 });
     expect(failure.metadata.get("retry-after")).toEqual(["7"]);
   });
 });

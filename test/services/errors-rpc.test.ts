@@ -1,7 +1,8 @@
-// Each code of the error table over Connect, gRPC and gRPC-Web: the mapped code, and the ErrorDetail that rides along.
+// Each code of the error table over Connect, gRPC and gRPC-Web: the mapped code, and the details that ride along.
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type ServiceError, status } from "@grpc/grpc-js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
@@ -9,7 +10,7 @@ import { ErrorDetailSchema } from "../../gen/stoa/v1/error_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { recount, rowCounts } from "../support/recount.ts";
 import { type Service, startService } from "../support/service.ts";
-import { createGrpcCaller, errorDetailOf } from "./grpc-js.ts";
+import { createGrpcCaller, detailOf, errorDetailOf } from "./grpc-js.ts";
 
 const unknownKey = `stoa_${"A".repeat(43)}`;
 
@@ -96,6 +97,13 @@ describe.each(["connect", "grpc", "grpc-web"] as const)("over %s", (protocol) =>
     expect(details[0]?.field).toBe(field);
     expect(details[0]?.retryAfterSeconds).toBe(undefined);
     expect(failure.rawMessage).toMatch(/./);
+    const reason = error.toUpperCase();
+    const metadata = field === undefined ? {} : { field };
+    expect(failure.findDetails(ErrorInfoSchema)).toMatchObject([{ reason, domain: "stoa", metadata }]);
+    const violation = { field, description: failure.rawMessage, reason };
+    const violations = error === "bad_input" ? [{ fieldViolations: [violation] }] : [];
+    expect(failure.findDetails(BadRequestSchema)).toMatchObject(violations);
+    expect(failure.findDetails(RetryInfoSchema)).toEqual([]);
   });
 
   it("the scheme may be written in any case, and a bad key does not matter in public", async () => {
@@ -132,6 +140,7 @@ describe("over the gRPC library of the gRPC project", () => {
       )) as ServiceError;
       expect(error.code).toBe(code);
       expect(errorDetailOf(error)).toMatchObject(detail);
+      expect(detailOf(error, ErrorInfoSchema)).toMatchObject({ domain: "stoa" });
     }
   });
 

@@ -1,4 +1,4 @@
-import type { DescMethodUnary, DescService, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethodUnary, DescService, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   type ClientUnaryCall,
@@ -61,16 +61,19 @@ export function createGrpcCaller(url: string, service: DescService): GrpcCaller 
   };
 }
 
-/** Reads the ErrorDetail from what gRPC carries it in: a google.rpc.Status in the trailer grpc-status-details-bin. */
+/** Reads the ErrorDetail of a failure. */
 export function errorDetailOf(error: ServiceError): ErrorDetail | undefined {
+  return detailOf(error, ErrorDetailSchema);
+}
+
+/** Reads a detail from what gRPC carries it in: a google.rpc.Status in the trailer grpc-status-details-bin. */
+export function detailOf<Desc extends DescMessage>(error: ServiceError, desc: Desc): MessageShape<Desc> | undefined {
   const [status] = error.metadata.get("grpc-status-details-bin");
   if (!(status instanceof Buffer)) return undefined;
   for (const any of lengthDelimited(status, 3)) {
     const [typeUrl] = lengthDelimited(any, 1);
     const [value] = lengthDelimited(any, 2);
-    if (String(typeUrl) === `type.googleapis.com/${ErrorDetailSchema.typeName}` && value) {
-      return fromBinary(ErrorDetailSchema, value);
-    }
+    if (String(typeUrl) === `type.googleapis.com/${desc.typeName}` && value) return fromBinary(desc, value);
   }
   return undefined;
 }

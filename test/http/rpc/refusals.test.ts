@@ -30,11 +30,12 @@ function refusalOf(path: string, headers: Record<string, string>, body: Buffer):
     };
     asked.on("response", take).on("trailers", take).on("error", reject).resume();
     asked.on("close", () => {
-      // A google.rpc.Status, whose one detail is an ErrorDetail.
+      // A google.rpc.Status, whose details hold the code in lower case and in upper case.
       const status = Buffer.from(String(fields["grpc-status-details-bin"] ?? ""), "base64").toString("latin1");
       const codes = ["bad_input", "bad_json", "too_large", "not_found"];
-      const isTold = status.includes("stoa.v1.ErrorDetail");
-      resolve([String(fields["grpc-status"]), (isTold && codes.find((each) => status.endsWith(each))) || "none"]);
+      const isTold = status.includes("stoa.v1.ErrorDetail") && status.includes("google.rpc.ErrorInfo");
+      const isCode = (code: string) => status.includes(code) && status.includes(code.toUpperCase());
+      resolve([String(fields["grpc-status"]), (isTold && codes.find(isCode)) || "none"]);
     });
     asked.end(body);
   });
@@ -82,11 +83,11 @@ it("a content type of no protocol", async () => {
 it("a member of JSON of a wrong type is named, as over REST", async () => {
   const ask = (path: string, type: string, body: string | Buffer) =>
     fetch(service.url + path, { method: "POST", headers: { "content-type": type }, body });
-  const refused = await (await ask(unary, "application/json", '{"bodyChars": 7, "limit": "x"}')).json();
-  expect(refused).toMatchObject({ details: [{ debug: { error: "bad_input", field: "limit" } }] });
+  const asked = await ask(unary, "application/json", '{"bodyChars": 7, "limit": "x"}');
+  const refused = (await asked.json()) as { details: unknown[] };
+  const told = (field: string) => expect.objectContaining({ debug: { error: "bad_input", field } });
+  expect(refused.details).toContainEqual(told("limit"));
   const enveloped = message(0, ...Buffer.from('{"from": []}'));
   const ended = await (await ask(stream, "application/connect+json", enveloped)).text();
-  expect(JSON.parse(ended.slice(5))).toMatchObject({
-    error: { details: [{ debug: { error: "bad_input", field: "from" } }] },
-  });
+  expect(JSON.parse(ended.slice(5)).error.details).toContainEqual(told("from"));
 });

@@ -227,8 +227,8 @@ describe("a client", () => {
       const one = all.slice(first, first + calls.length);
       expect(one[0]).toMatchObject({ name: "a client", rpc: "Get" });
       expect(one[1]).toMatchObject({ name: "long ".repeat(1_000) });
-      expect(one[2]).toEqual({ code: Code.NotFound, rawMessage: "It is not here.", details: 1 });
-      expect(one[3]).toMatchObject({ code: Code.Internal, details: 1 });
+      expect(one[2]).toEqual({ code: Code.NotFound, rawMessage: "It is not here.", details: 2 });
+      expect(one[3]).toMatchObject({ code: Code.Internal, details: 2 });
     }
   });
 
