@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { describeApi, sitePlaceholder } from "../src/api-docs/openapi/document.ts";
 import { contractServices } from "./lib/contract.ts";
 import { layerSettings } from "./lib/layers.ts";
+import { serviceConfig } from "./lib/service-config.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const bin = join(root, "node_modules", ".bin");
@@ -34,6 +35,12 @@ function checkLayers(): void {
   process.stdout.write("the lint rules of the layers\n");
   if (readFileSync(join(root, "scripts/biome.layers.json"), "utf8") === layerSettings()) return;
   throw new Error("scripts/biome.layers.json differs from scripts/lib/layers.ts; run: npm run generate");
+}
+
+async function checkServiceConfig(): Promise<void> {
+  process.stdout.write("the service config of gRPC\n");
+  if (readFileSync(join(root, "proto/stoa/v1/grpc_service_config.json"), "utf8") === (await serviceConfig())) return;
+  throw new Error("proto/stoa/v1/grpc_service_config.json differs from the contract; run: npm run generate");
 }
 
 function checkGenerated(): void {
@@ -66,6 +73,7 @@ try {
   run("the contract's lint", join(bin, "buf"), "lint");
   checkCompatibility();
   checkGenerated();
+  await checkServiceConfig();
   await checkDescription();
   process.stdout.write("all checks passed\n");
 } catch (error) {

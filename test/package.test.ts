@@ -133,6 +133,14 @@ describe("the package", () => {
     }
   `;
 
+  it("has the service config of gRPC", async () => {
+    const print =
+      "console.log(JSON.parse(readFileSync(fileURLToPath(import.meta.resolve('stoa/grpc-service-config.json')))))";
+    const imports = 'import { readFileSync } from "node:fs"; import { fileURLToPath } from "node:url";';
+    const shown = await inProject("node", "--input-type=module", "-e", `${imports} ${print}`);
+    expect(shown).toContain("retryThrottling");
+  });
+
   it("has the few dependencies of the client, but no server and no runtime", () => {
     const manifest = JSON.parse(readFileSync(join(project, "node_modules/stoa/package.json"), "utf8"));
     expect(Object.keys(manifest.dependencies).sort()).toEqual(needed);

@@ -1,6 +1,7 @@
 import type { DescMessage, DescMethodUnary, DescService, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
+  type ChannelOptions,
   type ClientUnaryCall,
   credentials,
   Metadata,
@@ -30,7 +31,7 @@ export interface GrpcCaller {
 }
 
 /** A client made from nothing but descriptors; it is closed after the file's last test. */
-export function createGrpcCaller(url: string, service: DescService): GrpcCaller {
+export function createGrpcCaller(url: string, service: DescService, options: ChannelOptions = {}): GrpcCaller {
   const definition: Record<string, MethodDefinition<unknown, unknown>> = {};
   for (const method of service.methods) {
     definition[method.localName] = {
@@ -44,7 +45,7 @@ export function createGrpcCaller(url: string, service: DescService): GrpcCaller 
     };
   }
   const GenericClient = makeGenericClientConstructor(definition, service.name);
-  const client = new GenericClient(new URL(url).host, credentials.createInsecure());
+  const client = new GenericClient(new URL(url).host, credentials.createInsecure(), options);
   afterFile(() => client.close());
   return {
     call(method, request, key, { metadata: given, onMetadata = () => {} } = {}) {
