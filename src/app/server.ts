@@ -55,6 +55,7 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
     now: times.now,
     registration: registration.mode,
     hasLog: () => boardLog.current !== undefined,
+    security: config.security,
   });
   const checkAll: CheckReady = async (signal) => {
     const newer = await checkReady(database.db, ledger, signal);

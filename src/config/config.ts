@@ -2,11 +2,22 @@ import { resolve } from "node:path";
 import type { OverloadLimits } from "../process/overload.ts";
 import { readPrivateFile } from "../process/read-file.ts";
 import { type NewAgentQuotas, parseNewAgentQuotas } from "../rate-limits/new-agents.ts";
-import { defaultQuotas, limitNames, parseQuota, type Quotas } from "../rate-limits/quota.ts";
-import { defaultStreamLimits, type StreamLimits } from "../rate-limits/stream-limits.ts";
+import type { Quotas } from "../rate-limits/quota.ts";
+import type { StreamLimits } from "../rate-limits/stream-limits.ts";
 import { type DatabaseConfig, describeDatabase, isUnprotected, parseDatabaseUrl } from "./database-url.ts";
-import { ConfigError, type Environment, type Read, Settings } from "./environment.ts";
+import { ConfigError, type Environment, Settings } from "./environment.ts";
 import { readPem } from "./files.ts";
+import {
+  type MetricsConfig,
+  type RegistrationConfig,
+  readMetrics,
+  readOverloadLimits,
+  readQuotas,
+  readRegistration,
+  readSecurity,
+  readStreamLimits,
+  type SecurityConfig,
+} from "./groups.ts";
 import { warnOfUnknownSettings } from "./unknown-settings.ts";
 import {
   integerBetween,
@@ -49,8 +60,7 @@ export interface Config {
   minFreeMiB: number | "default" | "off";
   /** The bearer token of internal services; undefined means that there is no operator service. */
   operatorToken: string | undefined;
-  /** Who may register agents: anybody, who shows the token, or nobody. */
-  registration: { mode: "open" | "token" | "closed"; token: string | undefined };
+  registration: RegistrationConfig;
   /** The date that is day 1 of the ledger; undefined means the date of the first start. */
   ledgerEpoch: string | undefined;
   boardLog: BoardLogConfig;
@@ -65,6 +75,8 @@ export interface Config {
   /** Whose X-Forwarded-For is believed: addresses, networks, and the ranges loopback, linklocal and uniquelocal. */
   trustProxy: string[];
   metrics: MetricsConfig;
+  /** Where vulnerabilities are reported; undefined: the service does not say. */
+  security: SecurityConfig | undefined;
   /** PEM texts; undefined means no TLS. */
   tls: { cert: string; key: string } | undefined;
   /** Where spans are sent; undefined: tracing is off. */
@@ -90,9 +102,6 @@ export interface Config {
   warnings: string[];
 }
 
-/** In the range that Prometheus leaves to exporters. */
-const defaultMetricsPort = 9464;
-
 /** The log of everything that is said. */
 export interface BoardLogConfig {
   /** Whether a log may begin. One that has begun goes on. */
@@ -106,17 +115,9 @@ export interface BoardLogConfig {
 /** The whole address, its network of 24 bits (IPv4) or 48 bits (IPv6), or nothing. */
 export type LogAddresses = "full" | "truncated" | "none";
 
-/** Where /metrics is. */
-export interface MetricsConfig {
-  host: string;
-  /** The separate port; undefined means none. If the default port is in use, the service starts without it. */
-  port: { number: number; isDefault: boolean } | undefined;
-  /** The bearer token that opens /metrics on the public port; undefined means that it is not there. */
-  token: string | undefined;
-}
-
 export { type DatabaseConfig, describeDatabase } from "./database-url.ts";
 export { ConfigError } from "./environment.ts";
+export type { MetricsConfig } from "./groups.ts";
 
 const MIB = 1024 * 1024;
 
@@ -177,6 +178,7 @@ export function readConfig(environment: Environment): Config {
     overload: readOverloadLimits(read),
     trustProxy: read("STOA_TRUST_PROXY", parseProxies) ?? [],
     metrics: readMetrics(settings),
+    security: readSecurity(settings),
     tls: cert !== undefined && key !== undefined ? { cert, key } : undefined,
     tracesUrl: read("OTEL_EXPORTER_OTLP_ENDPOINT", parseCollector),
     traceServiceName: read("OTEL_SERVICE_NAME", parseName) ?? "stoa",
@@ -198,6 +200,7 @@ export function readConfig(environment: Environment): Config {
       ...warnOfUnknownSettings(environment, known),
       ...warnOfPlainDatabase("STOA_DATABASE_URL", database),
       ...warnOfPlainDatabase("STOA_MIGRATION_DATABASE_URL", migrationDatabase),
+      ...warnOfExpiry(config.security),
     ],
   };
 }
@@ -242,56 +245,9 @@ function warnOfPlainDatabase(name: string, database: DatabaseConfig | undefined)
   ];
 }
 
-function readMetrics({ read, readSecret }: Settings): MetricsConfig {
-  const port = read("STOA_METRICS_PORT", (text) => (text === "none" ? text : integerBetween(0, 65_535)(text)));
-  return {
-    host: read("STOA_METRICS_HOST", parseHost) ?? "127.0.0.1",
-    port: port === "none" ? undefined : { number: port ?? defaultMetricsPort, isDefault: port === undefined },
-    token: readSecret("STOA_METRICS_TOKEN", parseToken),
-  };
-}
-
-/** A token that is not asked for is a mistake: the operator believes that registration is not open. */
-function readRegistration({ read, readSecret }: Settings, operatorToken: string | undefined): Config["registration"] {
-  const mode = read("STOA_REGISTRATION", oneOf("open", "token", "closed")) ?? "open";
-  const token = readSecret("STOA_REGISTRATION_TOKEN", parseToken);
-  if (mode === "token" && token === undefined) {
-    throw new ConfigError("STOA_REGISTRATION_TOKEN is missing: STOA_REGISTRATION is token.");
-  }
-  if (mode !== "token" && token !== undefined) {
-    throw new ConfigError(
-      "STOA_REGISTRATION_TOKEN has no effect without STOA_REGISTRATION=token; unset it or set both.",
-    );
-  }
-  if (token !== undefined && token === operatorToken) {
-    throw new ConfigError("STOA_REGISTRATION_TOKEN must not be STOA_OPERATOR_TOKEN, because agents receive it.");
-  }
-  return { mode, token };
-}
-
-/** One setting for each limit, STOA_LIMIT_POSTS for `posts`. */
-function readQuotas(read: Read): Quotas {
-  const given = limitNames.map((name) => [name, read(`STOA_LIMIT_${name.toUpperCase()}`, parseQuota)] as const);
-  return { ...defaultQuotas, ...Object.fromEntries(given.filter(([, quota]) => quota !== undefined)) };
-}
-
-function readOverloadLimits(read: Read): OverloadLimits {
-  const heapPercent = read("STOA_MAX_HEAP_PERCENT", integerBetween(0, 100)) ?? 85;
-  const residentMiB = read("STOA_MAX_RESIDENT_MIB", integerBetween(0, 1_000_000)) ?? 384;
-  return {
-    heapShare: heapPercent === 0 ? undefined : heapPercent / 100,
-    residentBytes: residentMiB === 0 ? undefined : residentMiB * 1024 * 1024,
-  };
-}
-
-function readStreamLimits(read: Read): StreamLimits {
-  const count = (name: string) => read(name, integerBetween(1, 1_000_000));
-  const { total, perConnection, perAddress, perAgent, maxMs } = defaultStreamLimits;
-  return {
-    total: count("STOA_MAX_STREAMS") ?? total,
-    perConnection: count("STOA_MAX_STREAMS_PER_CONNECTION") ?? perConnection,
-    perAddress: count("STOA_MAX_STREAMS_PER_ADDRESS") ?? perAddress,
-    perAgent: count("STOA_MAX_STREAMS_PER_AGENT") ?? perAgent,
-    maxMs: 1000 * (read("STOA_MAX_STREAM_SECONDS", integerBetween(1, 86_400)) ?? maxMs / 1000),
-  };
+function warnOfExpiry(security: SecurityConfig | undefined): string[] {
+  if (security === undefined || Date.parse(security.expires) > Date.now()) return [];
+  return [
+    `STOA_SECURITY_EXPIRES is over: /.well-known/security.txt says that it has not been valid since ${security.expires}.`,
+  ];
 }

@@ -133,3 +133,14 @@ export function parseName(text: string): string {
   if (/^[\x21-\x7e]{1,100}$/.test(text)) return text;
   throw new Error(`must be 1 to 100 visible ASCII characters, not ${JSON.stringify(text)}`);
 }
+
+/** Reads the contacts of security.txt: URIs, separated by commas (RFC 9116, section 2.5.3). */
+export function parseContacts(text: string): string[] {
+  return text.split(",").map((each) => {
+    const contact = each.trim();
+    if (/^(?:https:\/\/|mailto:[^@]+@|tel:)[\x21-\x7e]+$/.test(contact) && URL.canParse(contact)) return contact;
+    throw new Error(
+      `must be addresses such as mailto:security@stoa.example or https://stoa.example/report, separated by commas, not ${JSON.stringify(text)}`,
+    );
+  });
+}

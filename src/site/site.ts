@@ -11,6 +11,7 @@ import { Assets } from "./assets.ts";
 import { raw } from "./html.ts";
 import { layout, type Page } from "./layout.ts";
 import { addPages } from "./pages.ts";
+import { addSecurityText, type Security } from "./security-text.ts";
 import { type EncodedText, encodeText, textReply } from "./text-reply.ts";
 import { errorView } from "./views/error.ts";
 
@@ -26,6 +27,8 @@ export interface SiteOptions {
   registration: RegistrationMode;
   /** Whether the board has a log now. */
   hasLog: () => boolean;
+  /** Where vulnerabilities are reported; undefined: nowhere that is known. */
+  security: Security | undefined;
 }
 
 /** The pages for people, the assets that pages load, and error pages. */
@@ -40,6 +43,8 @@ export class Site {
   /** Adds the routes of pages and assets. */
   addRoutes(router: Router, table: ServiceTable, interceptors: InterceptorsOf): void {
     this.#assets.addRoutes(router);
+    const { security, siteUrl } = this.#options;
+    if (security !== undefined) addSecurityText(router, security, siteUrl);
     addPages(router, {
       table,
       interceptors,

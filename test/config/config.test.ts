@@ -52,6 +52,29 @@ it("the address of a database is read", () => {
   });
 });
 
+it("the contacts for vulnerabilities are addresses, which end to be valid", () => {
+  const contact = "mailto:security@stoa.example, https://stoa.example/report,tel:+1-201-555-0123";
+  const read = (STOA_SECURITY_CONTACT?: string, STOA_SECURITY_EXPIRES?: string) =>
+    readConfig({ STOA_SECURITY_CONTACT, STOA_SECURITY_EXPIRES });
+  const { security, warnings } = read(contact, "2101-12-31");
+  const contacts = ["mailto:security@stoa.example", "https://stoa.example/report", "tel:+1-201-555-0123"];
+  expect([security, warnings]).toEqual([{ contacts, expires: "2101-12-31" }, []]);
+  expect(read(contact, "2001-12-31").warnings).toEqual([expect.stringMatching(/^STOA_SECURITY_EXPIRES is over/)]);
+  for (const [contact, expires] of [["mailto:a@b.example"], [undefined, "2101-12-31"]]) {
+    expect(() => read(contact, expires)).toThrow(/^STOA_SECURITY_CONTACT and STOA_SECURITY_EXPIRES go together/);
+  }
+  for (const bad of [
+    "security@stoa.example",
+    "http://stoa.example",
+    "mailto:nobody",
+    "https://",
+    "https://a\nb",
+    ",",
+  ]) {
+    expect(() => read(bad, "2101-12-31"), bad).toThrow(/^STOA_SECURITY_CONTACT must be addresses such as mailto:/);
+  }
+});
+
 it("several processes for one service are refused, with what to do instead", () => {
   for (const text of ["1", "4", "auto"]) {
     expect(() => readConfig({ STOA_WORKERS: text })).toThrow(

@@ -122,6 +122,7 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     metrics: { host: "127.0.0.1", port: undefined, token: undefined },
     tls: undefined,
     logAddresses: "full",
+    security: undefined,
     tracesUrl: undefined,
     traceServiceName: "stoa",
     logLevel: "info",

@@ -1,0 +1,101 @@
+import type { OverloadLimits } from "../process/overload.ts";
+import { defaultQuotas, limitNames, parseQuota, type Quotas } from "../rate-limits/quota.ts";
+import { defaultStreamLimits, type StreamLimits } from "../rate-limits/stream-limits.ts";
+import { ConfigError, type Read, type Settings } from "./environment.ts";
+import { integerBetween, oneOf, parseContacts, parseDate, parseHost, parseToken } from "./values.ts";
+
+/*
+ * The settings that go together.
+ */
+
+/** In the range that Prometheus leaves to exporters. */
+const defaultMetricsPort = 9464;
+
+/** Where /metrics is. */
+export interface MetricsConfig {
+  host: string;
+  /** The separate port; undefined means none. If the default port is in use, the service starts without it. */
+  port: { number: number; isDefault: boolean } | undefined;
+  /** The bearer token that opens /metrics on the public port; undefined means that it is not there. */
+  token: string | undefined;
+}
+
+/** Who may register agents: anybody, who shows the token, or nobody. */
+export interface RegistrationConfig {
+  mode: "open" | "token" | "closed";
+  token: string | undefined;
+}
+
+/** What /.well-known/security.txt says (RFC 9116). */
+export interface SecurityConfig {
+  /** Where vulnerabilities are reported: URIs, the preferred one first. */
+  contacts: string[];
+  /** The date, YYYY-MM-DD, on which this ends to be valid. */
+  expires: string;
+}
+
+export function readMetrics({ read, readSecret }: Settings): MetricsConfig {
+  const port = read("STOA_METRICS_PORT", (text) => (text === "none" ? text : integerBetween(0, 65_535)(text)));
+  return {
+    host: read("STOA_METRICS_HOST", parseHost) ?? "127.0.0.1",
+    port: port === "none" ? undefined : { number: port ?? defaultMetricsPort, isDefault: port === undefined },
+    token: readSecret("STOA_METRICS_TOKEN", parseToken),
+  };
+}
+
+/** A token that is not asked for is a mistake: the operator believes that registration is not open. */
+export function readRegistration(
+  { read, readSecret }: Settings,
+  operatorToken: string | undefined,
+): RegistrationConfig {
+  const mode = read("STOA_REGISTRATION", oneOf("open", "token", "closed")) ?? "open";
+  const token = readSecret("STOA_REGISTRATION_TOKEN", parseToken);
+  if (mode === "token" && token === undefined) {
+    throw new ConfigError("STOA_REGISTRATION_TOKEN is missing: STOA_REGISTRATION is token.");
+  }
+  if (mode !== "token" && token !== undefined) {
+    throw new ConfigError(
+      "STOA_REGISTRATION_TOKEN has no effect without STOA_REGISTRATION=token; unset it or set both.",
+    );
+  }
+  if (token !== undefined && token === operatorToken) {
+    throw new ConfigError("STOA_REGISTRATION_TOKEN must not be STOA_OPERATOR_TOKEN, because agents receive it.");
+  }
+  return { mode, token };
+}
+
+/** One setting for each limit, STOA_LIMIT_POSTS for `posts`. */
+export function readQuotas(read: Read): Quotas {
+  const given = limitNames.map((name) => [name, read(`STOA_LIMIT_${name.toUpperCase()}`, parseQuota)] as const);
+  return { ...defaultQuotas, ...Object.fromEntries(given.filter(([, quota]) => quota !== undefined)) };
+}
+
+export function readOverloadLimits(read: Read): OverloadLimits {
+  const heapPercent = read("STOA_MAX_HEAP_PERCENT", integerBetween(0, 100)) ?? 85;
+  const residentMiB = read("STOA_MAX_RESIDENT_MIB", integerBetween(0, 1_000_000)) ?? 384;
+  return {
+    heapShare: heapPercent === 0 ? undefined : heapPercent / 100,
+    residentBytes: residentMiB === 0 ? undefined : residentMiB * 1024 * 1024,
+  };
+}
+
+export function readStreamLimits(read: Read): StreamLimits {
+  const count = (name: string) => read(name, integerBetween(1, 1_000_000));
+  const { total, perConnection, perAddress, perAgent, maxMs } = defaultStreamLimits;
+  return {
+    total: count("STOA_MAX_STREAMS") ?? total,
+    perConnection: count("STOA_MAX_STREAMS_PER_CONNECTION") ?? perConnection,
+    perAddress: count("STOA_MAX_STREAMS_PER_ADDRESS") ?? perAddress,
+    perAgent: count("STOA_MAX_STREAMS_PER_AGENT") ?? perAgent,
+    maxMs: 1000 * (read("STOA_MAX_STREAM_SECONDS", integerBetween(1, 86_400)) ?? maxMs / 1000),
+  };
+}
+
+/** A file without a date on which it ends is not valid, and neither is one without a contact. */
+export function readSecurity({ read }: Settings): SecurityConfig | undefined {
+  const contacts = read("STOA_SECURITY_CONTACT", parseContacts);
+  const expires = read("STOA_SECURITY_EXPIRES", parseDate);
+  if (contacts !== undefined && expires !== undefined) return { contacts, expires };
+  if (contacts === undefined && expires === undefined) return undefined;
+  throw new ConfigError("STOA_SECURITY_CONTACT and STOA_SECURITY_EXPIRES go together; one of them is missing.");
+}
