@@ -53,7 +53,7 @@ export const layers: Record<string, string> = {
   "http/replies": `${ofRequests} http/requests`,
   "http/errors": `${ofRequests} http/requests http/replies`,
   "http/streams": `${ofRequests} process http/admission http/requests`,
-  "http/edge": `${ofRequests} config http/port metrics http/admission http/requests http/errors http/replies`,
+  "http/edge": `${ofRequests} config tracing http/port metrics http/admission http/requests http/errors http/replies`,
   "http/health": `${ofRequests} metrics http/admission http/edge http/requests http/replies`,
   "http/rest": `${ofRequests} transcoding http/admission http/edge http/errors http/requests http/replies http/streams`,
   "http/rpc": `${ofRequests} http/admission http/edge http/errors http/requests http/replies http/streams`,

@@ -18,7 +18,7 @@ export async function startTracing({ config, log, shutdown }: Startup): Promise<
   const toLog = (message: string) => log.warn({ tracing: message.slice(0, 500) }, "spans may be lost");
   const ignore = () => {};
   diag.setLogger({ error: toLog, warn: toLog, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN);
-  const named = resourceFromAttributes({ "service.name": config.traceServiceName });
+  const named = resourceFromAttributes(config.traceResource);
   const provider = new sdk.NodeTracerProvider({
     resource: defaultResource().merge(named),
     spanProcessors: [new sdk.BatchSpanProcessor(new OTLPTraceExporter({ url: config.tracesUrl }))],

@@ -5,7 +5,7 @@ import { Access } from "../../gen/stoa/v1/options_pb.js";
 import type { Caller } from "../board/agents.ts";
 import { type ErrorCode, StoaError } from "../errors.ts";
 import type { RequestLimits } from "../rate-limits/request-limits.ts";
-import type { CallSpan } from "../tracing/tracing.ts";
+import type { CallSpan } from "../tracing/call-span.ts";
 
 /** The caller that holds the operator token: an internal service. */
 export const operator = Symbol("operator");

@@ -1,8 +1,11 @@
-import type { Interceptor } from "@connectrpc/connect";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { type ErrorCode, errorStatus } from "../errors.ts";
-import type { CallSpan } from "../tracing/tracing.ts";
+import type { CallEnd, CallSpan } from "../tracing/call-span.ts";
 import { callOf } from "./call.ts";
 import { outcomeOf } from "./error-mapping.ts";
+
+const succeeded: CallEnd = { outcome: "ok", isFailure: false, code: "ok" };
+const canceled: CallEnd = { outcome: "canceled", isFailure: false, code: codeName(Code.Canceled) };
 
 /** Makes each call within its span, and ends the span. */
 export const traceCalls: Interceptor = (next) => async (call) => {
@@ -11,7 +14,7 @@ export const traceCalls: Interceptor = (next) => async (call) => {
   try {
     const response = await span.within(() => next(call));
     if (response.stream) return { ...response, message: traceEnd(response.message, span) };
-    span.end("ok", false);
+    span.end(succeeded);
     return response;
   } catch (error) {
     endFailed(span, error);
@@ -22,17 +25,23 @@ export const traceCalls: Interceptor = (next) => async (call) => {
 async function* traceEnd<T>(messages: AsyncIterable<T>, span: CallSpan): AsyncGenerator<T> {
   try {
     yield* messages;
-    span.end("ok", false);
+    span.end(succeeded);
   } catch (error) {
     endFailed(span, error);
     throw error;
   } finally {
     // The consumer has left, if nothing else has ended it.
-    span.end("canceled", false);
+    span.end(canceled);
   }
 }
 
 function endFailed(span: CallSpan, error: unknown): void {
   const outcome = outcomeOf(error);
-  span.end(outcome, outcome in errorStatus && errorStatus[outcome as ErrorCode] >= 500);
+  const isFailure = outcome in errorStatus && errorStatus[outcome as ErrorCode] >= 500;
+  span.end({ outcome, isFailure, code: codeName(error instanceof ConnectError ? error.code : Code.Internal) });
+}
+
+/** A status code as Connect spells it: https://connectrpc.com/docs/protocol/#error-codes. */
+function codeName(code: Code): string {
+  return (Code[code] as string).replace(/(?<=[a-z])[A-Z]/g, "_$&").toLowerCase();
 }

@@ -14,6 +14,7 @@ import {
   readOverloadLimits,
   readQuotas,
   readRegistration,
+  readResource,
   readSecurity,
   readStreamLimits,
   type SecurityConfig,
@@ -27,7 +28,6 @@ import {
   parseCollector,
   parseDate,
   parseHost,
-  parseName,
   parseOrigin,
   parsePort,
   parseProxies,
@@ -81,8 +81,8 @@ export interface Config {
   tls: { cert: string; key: string } | undefined;
   /** Where spans are sent; undefined: tracing is off. */
   tracesUrl: string | undefined;
-  /** How traces name this service. */
-  traceServiceName: string;
+  /** What traces say of this service. */
+  traceResource: Record<string, string>;
   /** How much of a client's address is logged. */
   logAddresses: LogAddresses;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
@@ -152,6 +152,7 @@ export function readConfig(environment: Environment): Config {
   read("STOA_WORKERS", refuseWorkers);
   const databaseConnections = read("STOA_DATABASE_CONNECTIONS", integerBetween(4, 1000)) ?? 32;
   const operatorToken = readSecret("STOA_OPERATOR_TOKEN", parseToken);
+  const resource = readResource(settings);
   const config: Omit<Config, "warnings"> = {
     host,
     port: read("STOA_PORT", parsePort) ?? 8080,
@@ -181,7 +182,7 @@ export function readConfig(environment: Environment): Config {
     security: readSecurity(settings),
     tls: cert !== undefined && key !== undefined ? { cert, key } : undefined,
     tracesUrl: read("OTEL_EXPORTER_OTLP_ENDPOINT", parseCollector),
-    traceServiceName: read("OTEL_SERVICE_NAME", parseName) ?? "stoa",
+    traceResource: resource.attributes,
     logLevel: read("STOA_LOG_LEVEL", oneOf("trace", "debug", "info", "warn", "error", "silent")) ?? "info",
     logAddresses: read("STOA_LOG_ADDRESSES", oneOf("full", "truncated", "none")) ?? "full",
     stopDelayMs: 1000 * (read("STOA_STOP_DELAY_SECONDS", integerBetween(0, 3600)) ?? 0),
@@ -201,6 +202,7 @@ export function readConfig(environment: Environment): Config {
       ...warnOfPlainDatabase("STOA_DATABASE_URL", database),
       ...warnOfPlainDatabase("STOA_MIGRATION_DATABASE_URL", migrationDatabase),
       ...warnOfExpiry(config.security),
+      ...resource.warnings,
     ],
   };
 }

@@ -2,7 +2,16 @@ import type { OverloadLimits } from "../process/overload.ts";
 import { defaultQuotas, limitNames, parseQuota, type Quotas } from "../rate-limits/quota.ts";
 import { defaultStreamLimits, type StreamLimits } from "../rate-limits/stream-limits.ts";
 import { ConfigError, type Read, type Settings } from "./environment.ts";
-import { integerBetween, oneOf, parseContacts, parseDate, parseHost, parseToken } from "./values.ts";
+import {
+  integerBetween,
+  oneOf,
+  parseAttributes,
+  parseContacts,
+  parseDate,
+  parseHost,
+  parseName,
+  parseToken,
+} from "./values.ts";
 
 /*
  * The settings that go together.
@@ -24,6 +33,13 @@ export interface MetricsConfig {
 export interface RegistrationConfig {
   mode: "open" | "token" | "closed";
   token: string | undefined;
+}
+
+/** What spans say of the service that sends them. */
+export interface ResourceConfig {
+  /** OpenTelemetry's attributes of the resource, `service.name` among them. */
+  attributes: Record<string, string>;
+  warnings: string[];
 }
 
 /** What /.well-known/security.txt says (RFC 9116). */
@@ -89,6 +105,23 @@ export function readStreamLimits(read: Read): StreamLimits {
     perAgent: count("STOA_MAX_STREAMS_PER_AGENT") ?? perAgent,
     maxMs: 1000 * (read("STOA_MAX_STREAM_SECONDS", integerBetween(1, 86_400)) ?? maxMs / 1000),
   };
+}
+
+/**
+ * The specification wants a list of attributes that cannot be read to be left out and reported:
+ * https://opentelemetry.io/docs/specs/otel/resource/sdk/#specifying-resource-information-via-an-environment-variable
+ */
+export function readResource({ read }: Settings): ResourceConfig {
+  const warnings: string[] = [];
+  let given: Record<string, string> | undefined;
+  try {
+    given = read("OTEL_RESOURCE_ATTRIBUTES", parseAttributes);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    warnings.push(`${error.message} Spans go without these attributes.`);
+  }
+  const name = read("OTEL_SERVICE_NAME", parseName);
+  return { attributes: { "service.name": "stoa", ...given, ...(name && { "service.name": name }) }, warnings };
 }
 
 /** A file without a date on which it ends is not valid, and neither is one without a contact. */

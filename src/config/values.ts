@@ -144,3 +144,27 @@ export function parseContacts(text: string): string[] {
     );
   });
 }
+
+/** Reads OpenTelemetry's list of attributes, `key=value,key=value`, whose commas and equals signs are percent-encoded. */
+export function parseAttributes(text: string): Record<string, string> {
+  const entries = text.split(",").map((each) => {
+    const match = /^\s*((?:[^=%]|%[0-9a-f]{2})+)=((?:[^=%]|%[0-9a-f]{2})*)$/i.exec(each);
+    const [key, value] = match?.slice(1).map((part) => decodeUtf8(part.trim())) ?? [];
+    if (key === undefined || value === undefined) {
+      throw new Error(
+        "must be key=value pairs, separated by commas, percent-encoded where they hold one of the characters ,=%",
+      );
+    }
+    return [key, value];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Decodes percent-encoded UTF-8. @returns undefined for other bytes */
+function decodeUtf8(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

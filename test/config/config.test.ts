@@ -18,7 +18,7 @@ it("every setting has a default, and an empty variable counts as absent", () => 
     migrationDatabase: undefined,
     tls: undefined,
     tracesUrl: undefined,
-    traceServiceName: "stoa",
+    traceResource: { "service.name": "stoa" },
     logLevel: "info",
     drainTimeoutMs: 10_000,
     sendTimeoutMs: 45_000,
@@ -72,6 +72,21 @@ it("the contacts for vulnerabilities are addresses, which end to be valid", () =
     ",",
   ]) {
     expect(() => read(bad, "2101-12-31"), bad).toThrow(/^STOA_SECURITY_CONTACT must be addresses such as mailto:/);
+  }
+});
+
+it("what spans say of the service is percent-decoded, and left out where it cannot be read", () => {
+  const read = (OTEL_RESOURCE_ATTRIBUTES: string, OTEL_SERVICE_NAME = "") => {
+    const { traceResource, warnings } = readConfig({ OTEL_RESOURCE_ATTRIBUTES, OTEL_SERVICE_NAME });
+    return [traceResource, warnings];
+  };
+  const text = "deployment.environment.name=a%2Cb%3D%C3%A9, team = the stoics,empty=,service.name=theirs";
+  const given = { "deployment.environment.name": "a,b=é", team: "the stoics", empty: "" };
+  expect(read(text)).toEqual([{ ...given, "service.name": "theirs" }, []]);
+  expect(read(text, "ours")).toEqual([{ ...given, "service.name": "ours" }, []]);
+  for (const bad of ["a", "a=b=c", "=b", "a=b,", "a=%", "a=%ff", "a=b, "]) {
+    const warning = expect.stringMatching(/^OTEL_RESOURCE_ATTRIBUTES .* Spans go without these attributes\.$/);
+    expect(read(bad), bad).toEqual([{ "service.name": "stoa" }, [warning]]);
   }
 });
 

@@ -124,7 +124,7 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     logAddresses: "full",
     security: undefined,
     tracesUrl: undefined,
-    traceServiceName: "stoa",
+    traceResource: {},
     logLevel: "info",
     stopDelayMs: 0,
     drainTimeoutMs: 5_000,

@@ -19,7 +19,9 @@ interface Span {
   parentSpanId?: string;
   name: string;
   status: { code?: number; message?: string };
-  attributes: { key: string; value: { stringValue: string } }[];
+  /** 2: of a server; 1: internal. */
+  kind: number;
+  attributes: { key: string; value: { stringValue?: string; intValue?: number } }[];
 }
 
 const spans: Span[] = [];
@@ -37,7 +39,7 @@ beforeAll(async () => {
     if (request.url === "/v1/traces") {
       const { resourceSpans } = JSON.parse(Buffer.concat(parts).toString());
       for (const { resource, scopeSpans } of resourceSpans) {
-        for (const { key, value } of resource.attributes) if (key === "service.name") resources.add(value.stringValue);
+        for (const { key, value } of resource.attributes) resources.add(`${key}=${value.stringValue}`);
         for (const scope of scopeSpans) spans.push(...scope.spans);
       }
     }
@@ -47,7 +49,7 @@ beforeAll(async () => {
   afterFile(() => collector.close());
   process.env.OTEL_BSP_SCHEDULE_DELAY = "20";
   const tracesUrl = `http://127.0.0.1:${(collector.address() as AddressInfo).port}/v1/traces`;
-  service = await startService({ config: { tracesUrl, traceServiceName: "porch" } });
+  service = await startService({ config: { tracesUrl, traceResource: { "service.name": "porch", team: "stoics" } } });
   agent = await service.register();
   postId = (await service.rest("posts", { key: agent.key, body: { title: "traced" } })).body.post.id;
 });
@@ -65,7 +67,9 @@ async function spansOf({ traceId }: Caller, count: number): Promise<Span[]> {
   await waitUntil(`${count} spans of ${traceId}`, () => found().length >= count);
   return found();
 }
-const attribute = ({ attributes }: Span, name: string) => attributes.find(({ key }) => key === name)?.value.stringValue;
+const attributesOf = ({ attributes }: Span): Record<string, unknown> =>
+  Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue]));
+const attribute = (span: Span, name: string) => attributesOf(span)[name];
 
 const overGrpcJs = ({ headers }: Caller) =>
   new Promise<string>((resolve, reject) => {
@@ -123,24 +127,45 @@ const overMcp = async ({ headers }: Caller) => {
 };
 
 describe("a call", () => {
-  it.each<[string, (caller: Caller) => Promise<string>]>([
+  const method = "stoa.v1.PostService/GetPost";
+  const network = (version: string) => ({ "network.protocol.name": "http", "network.protocol.version": version });
+  const grpc = { "rpc.system.name": "grpc", "rpc.status_code": "OK" };
+
+  it.each<[string, (caller: Caller) => Promise<string>, string, number, object]>([
     [
       "REST",
-      async ({ headers }) => (await service.rest(`posts/${postId}`, { headers })).headers.get("traceresponse") ?? "",
+      async ({ headers }) =>
+        (await service.rest(`posts/${postId}?sort=new`, { headers })).headers.get("traceresponse") ?? "",
+      "GET /api/v1/posts/{id}",
+      2,
+      {
+        "http.request.method": "GET",
+        "http.route": "/api/v1/posts/{id}",
+        "http.response.status_code": 200,
+        "url.path": "/api/v1/posts/1",
+        "url.scheme": "http",
+        ...network("1.1"),
+      },
     ],
-    ["Connect", overConnect(createConnectTransport)],
-    ["gRPC-Web", overConnect(createGrpcWebTransport as never)],
-    ["gRPC by Connect", overConnect(createGrpcTransport as never, { httpVersion: "2" })],
-    ["gRPC by grpc-js", overGrpcJs],
-    ["MCP", overMcp],
-  ])("is a span of the caller's trace, and the response names it: %s", async (_, callBy) => {
+    ["Connect", overConnect(createConnectTransport), method, 2, { "rpc.system.name": "connectrpc", ...network("1.1") }],
+    ["gRPC-Web", overConnect(createGrpcWebTransport as never), method, 2, { ...grpc, ...network("1.1") }],
+    [
+      "gRPC by Connect",
+      overConnect(createGrpcTransport as never, { httpVersion: "2" }),
+      method,
+      2,
+      { ...grpc, ...network("2") },
+    ],
+    ["gRPC by grpc-js", overGrpcJs, method, 2, { ...grpc, ...network("2") }],
+    ["MCP", overMcp, method, 1, {}],
+  ])("is a span of the caller's trace, and the response names it: %s", async (_, callBy, name, kind, attributes) => {
     const caller = newCaller();
     const answered = await callBy(caller);
     const [span] = await spansOf(caller, 1);
-    expect(span).toMatchObject({ name: "stoa.v1.PostService/GetPost", parentSpanId: caller.spanId });
-    expect(attribute(span as Span, "stoa.outcome")).toBe("ok");
+    expect(span).toMatchObject({ name, kind, parentSpanId: caller.spanId });
+    expect(attributesOf(span as Span)).toEqual({ ...attributes, "rpc.method": method, "stoa.outcome": "ok" });
     expect(answered).toBe(`00-${caller.traceId}-${span?.spanId}-01`);
-    expect([...resources]).toEqual(["porch"]);
+    expect([...resources]).toEqual(expect.arrayContaining(["service.name=porch", "team=stoics"]));
   });
 
   it("has the transaction of a write within it, and the log line has the trace", async () => {
@@ -148,7 +173,7 @@ describe("a call", () => {
     const headers = { ...caller.headers, "x-request-id": "traced-write" };
     await service.rest("posts", { key: agent.key, body: { title: "another" }, headers });
     const found = await spansOf(caller, 2);
-    const call = found.find(({ name }) => name === "stoa.v1.PostService/CreatePost");
+    const call = found.find(({ name }) => name === "POST /api/v1/posts");
     expect(found.find(({ name }) => name === "transaction")?.parentSpanId).toBe(call?.spanId);
     const line = () => service.log.find(({ reqId, msg }) => reqId === "traced-write" && msg === "request");
     await waitUntil("the line", () => line() !== undefined);
@@ -160,7 +185,29 @@ describe("a call", () => {
     await service.rest("posts/999999", { headers: caller.headers });
     const [span] = await spansOf(caller, 1);
     expect(attribute(span as Span, "stoa.outcome")).toBe("not_found");
+    expect(attribute(span as Span, "http.response.status_code")).toBe(404);
+    expect(attribute(span as Span, "error.type")).toBeUndefined();
     expect(span?.status.code ?? 0).toBe(0);
+  });
+
+  it("that is refused has the name that the protocol gives to the code", async () => {
+    for (const [make, code] of [
+      [createConnectTransport, "not_found"],
+      [createGrpcTransport, "NOT_FOUND"],
+    ] as const) {
+      const caller = newCaller();
+      const posts = createClient(PostService, make({ baseUrl: service.url, httpVersion: "2" }));
+      await expect(posts.getPost({ id: 999_999n }, caller)).rejects.toThrow();
+      const [span] = await spansOf(caller, 1);
+      expect(attribute(span as Span, "rpc.status_code")).toBe(code);
+    }
+  });
+
+  it("shows no key that is in an address by mistake", async () => {
+    const caller = newCaller();
+    await service.rest(`agents/${agent.key}`, { headers: caller.headers });
+    const [span] = await spansOf(caller, 1);
+    expect(attribute(span as Span, "url.path")).toBe("/api/v1/agents/…");
   });
 
   it("that streams is a span until the stream ends", async () => {
@@ -178,6 +225,7 @@ describe("a call", () => {
     const [span] = await spansOf(caller, 1);
     expect(span).toMatchObject({ name: "stoa.v1.LedgerService/StreamReceipts", parentSpanId: caller.spanId });
     expect(attribute(span as Span, "stoa.outcome")).toBe("canceled");
+    expect(attribute(span as Span, "rpc.status_code")).toBe("CANCELLED");
   });
 
   it.each([

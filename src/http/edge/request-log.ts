@@ -1,14 +1,9 @@
 import type { FastifyBaseLogger } from "fastify";
 import type { LogAddresses } from "../../config/config.ts";
 import type { ErrorCode } from "../../errors.ts";
+import { cleaned } from "../../tracing/client-text.ts";
 import { truncatedAddress } from "../admission/client-address.ts";
 import type { RequestContext } from "../requests/context.ts";
-
-/** How much is logged of a text that the client chooses, in characters. */
-const maxText = 200;
-/** Longer than any name. The random part of an API key has 43 characters, the idempotency key of a registration at least 32. */
-const minSecret = 33;
-const secret = new RegExp(`[\\w-]{${minSecret},}`, "g");
 
 /** Logs one line for each request: enough to find out who abuses the service, but never a key, a body or a query string. */
 export class RequestLog {
@@ -46,6 +41,7 @@ export class RequestLog {
     const { request, route, url, limits } = context;
     const { tool, outcome: code, span, agent } = context.notes;
     const path = url.split("?", 1)[0] as string;
+    const { "user-agent": agentName } = request.headers;
     return {
       method: request.method,
       route: route.url,
@@ -57,7 +53,7 @@ export class RequestLog {
       limit: code === "rate_limited" ? (limits.refusedBy ?? "streams") : undefined,
       address: this.#addressOf(context.client.address),
       agent,
-      userAgent: cleaned(request.headers["user-agent"]),
+      userAgent: agentName === undefined ? undefined : cleaned(agentName),
     };
   }
 
@@ -65,13 +61,6 @@ export class RequestLog {
     if (this.#addresses === "none") return undefined;
     return this.#addresses === "full" ? address : truncatedAddress(address);
   }
-}
-
-/** Shortens a client's text, and removes what could be the secret part of a key. */
-function cleaned(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined;
-  const short = text.length > maxText ? `${text.slice(0, maxText)}…` : text;
-  return short.length < minSecret ? short : short.replace(secret, "…");
 }
 
 /** What a connection has sent, in bytes; undefined over HTTP/2, where replies share the connection. */

@@ -4,7 +4,8 @@ import type { FastifyBaseLogger } from "fastify";
 import type { Admitted, Call, CallOrigin, ClientAddress, Outcome } from "../../calls/call.ts";
 import { type Reply, replayedHeader } from "../../calls/unary-call.ts";
 import type { RequestLimits } from "../../rate-limits/request-limits.ts";
-import { beginCall, type CallSpan, tracer } from "../../tracing/tracing.ts";
+import { beginCall, type CallSpan } from "../../tracing/call-span.ts";
+import { tracer } from "../../tracing/tracing.ts";
 import { RequestBody } from "./body.ts";
 import { hasBody } from "./head.ts";
 import type { HttpRequest, HttpResponse } from "./http-messages.ts";
@@ -16,6 +17,8 @@ export type RouteLimits = "none" | "rest" | "rpc";
 export interface Route {
   /** The pattern of the addresses that it answers; undefined where there is nothing at an address. */
   readonly url?: string;
+  /** The same as the contract writes it, /api/v1/posts/{id}. */
+  readonly template?: string;
   /** The RPC that it calls; undefined for pages, documents and the like. */
   readonly rpc?: DescMethod;
   readonly limits?: RouteLimits;
@@ -122,7 +125,7 @@ export class RequestContext implements CallOrigin {
    * @param idempotencyKey by default that of the header
    */
   call(rpc: DescMethod, caller: Admitted["caller"], idempotencyKey = this.header("idempotency-key")): Call {
-    const span = tracer === undefined ? undefined : beginCall(rpc, this.request.headers);
+    const span = tracer === undefined ? undefined : beginCall(rpc, this);
     this.notes.span = span;
     return { origin: this, agent: this.notes.agent, caller, idempotencyKey, span };
   }

@@ -48,12 +48,12 @@ export function addRestRoutes(router: Router, options: RestOptions): void {
     const isOpen = [...byMethod.values()].flat().some(({ binding }) => isPublicRead(binding));
     const methods = [...byMethod.keys(), ...(isOpen ? ["OPTIONS"] : [])].sort();
     for (const [method, group] of byMethod) {
-      const { rpc } = (group[0] as Endpoint).binding;
+      const { rpc, template } = (group[0] as Endpoint).binding;
       const isStream = isServerStreaming(rpc);
       const taken = method === "GET" && !isStream ? ["GET", "HEAD"] : [method];
       const maxBody = bodyless.has(method) ? 0 : maxBodyBytes;
       const serve = createServe(group, bodyless.has(method), options);
-      router.add({ methods: taken, url, rpc, limits: "rest", maxBody, serve });
+      router.add({ methods: taken, url, template, rpc, limits: "rest", maxBody, serve });
       // A stream is sent as it is made, and has no end for which a HEAD could wait. No other route may take the HEAD.
       if (method === "GET" && isStream) {
         const refuse = (): never => {

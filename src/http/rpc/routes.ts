@@ -95,7 +95,10 @@ function serveStream(
     open(context);
     const call = context.call(rpc, caller);
     // What Connect refuses itself never comes to the interceptor that ends the span.
-    context.onEnd(() => call.span?.end(context.notes.outcome ?? "refused", false));
+    context.onEnd(() => {
+      const { outcome = "refused" } = context.notes;
+      call.span?.end({ outcome, isFailure: false, code: outcome === "canceled" ? outcome : undefined });
+    });
     await serveCall(context, call);
     return undefined;
   };
