@@ -1,11 +1,12 @@
 // The tools that the tests need besides the npm packages. The tests run the documentation's commands in a shell, read the pages
-// in a browser, compile the contract with protoc, and compare the transparency log with that of Go.
+// in a browser, compile the contract with protoc, run the examples in Python and Go, and compare the transparency log with that of Go.
 import { findServer } from "../../src/private-database/server/find-server.mjs";
 import { findClient } from "../../src/process/programs.mjs";
 import { aptInstall, hasCommand, systemInstallAllowed } from "./apt.mjs";
 import { findChromium } from "./chromium.mjs";
 import { findFaketime } from "./faketime.mjs";
 import { findGoPackages } from "./go.mjs";
+import { findPython } from "./python.mjs";
 
 /** Each tool by the name of its Debian package, with a check for it. */
 const tools = {
@@ -17,6 +18,7 @@ const tools = {
   "protobuf-compiler": () => hasCommand("protoc"),
   "golang-go": () => hasCommand("go"),
   "golang-golang-x-mod-dev": () => findGoPackages() !== undefined,
+  "python3-grpcio": () => findPython() !== undefined,
   // MySQL's own client cannot be installed everywhere. The tests that need it say so.
   "mariadb-client": () => findServer()?.flavour !== "mariadb" || findClient("dump", "mariadb") !== undefined,
 };
