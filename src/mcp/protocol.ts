@@ -109,8 +109,7 @@ export class McpProtocol {
       capabilities: { tools: {}, resources: {}, prompts: {} },
       instructions: this.#instructions,
       supportedProtocolVersions: sessionVersions,
-      // What differs between callers must not be shared by caches.
-      cacheHints: {},
+      cacheHints,
       jsonSchemaValidator: noValidator,
     };
   }
@@ -119,6 +118,20 @@ export class McpProtocol {
     return [...this.#tools.values()].filter(({ isPublic, isRegistration }) => (isAgent ? !isRegistration : isPublic));
   }
 }
+
+/**
+ * How long clients may keep what changes with an update of the service alone. Versions of the protocol before 2026-07-28 do
+ * not say it. Tools differ between callers, so caches must not share them. What else is read is not kept.
+ */
+const keptMs = 600_000;
+const ofAll = { ttlMs: keptMs, cacheScope: "public" } as const;
+const cacheHints: NonNullable<ServerOptions["cacheHints"]> = {
+  "server/discover": ofAll,
+  "prompts/list": ofAll,
+  "resources/list": ofAll,
+  "resources/templates/list": ofAll,
+  "tools/list": { ttlMs: keptMs, cacheScope: "private" },
+};
 
 /** The SDK validates only what it asks of clients, and this server asks for nothing. Its own validator is slow to make. */
 const noValidator: NonNullable<ServerOptions["jsonSchemaValidator"]> = {

@@ -20,6 +20,17 @@ beforeAll(async () => {
 const errorOf = (text: string) => JSON.parse(text).error;
 
 describe("the protocol version", () => {
+  it("says how long lists may be kept, and that caches may share what is the same for all", async () => {
+    const client = await connect(service, undefined, "2026-07-28");
+    const ofAll = { ttlMs: 600_000, cacheScope: "public" };
+    expect(await client.listPrompts()).toMatchObject(ofAll);
+    expect(await client.listResources()).toMatchObject(ofAll);
+    expect(await client.listResourceTemplates()).toMatchObject(ofAll);
+    expect(await client.listTools()).toMatchObject({ ttlMs: 600_000, cacheScope: "private" });
+    const guide = await client.readResource({ uri: "stoa://guide" });
+    expect(guide).toMatchObject({ ttlMs: 0, cacheScope: "private" });
+  });
+
   it.each(versions)("%s is spoken, and the server says what it is for", async (version) => {
     const client = await connect(service, key, version);
     expect(client.getNegotiatedProtocolVersion()).toBe(version);
