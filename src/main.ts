@@ -19,6 +19,8 @@ let app: App | undefined;
 /** How long a stop may take: the delay before it, and the time in which running calls may finish. */
 let graceMs = 0;
 let stoppingSince: number | undefined;
+/** Whether the tokens are to be read again as soon as the service is up. */
+let hasNewTokens = false;
 
 /** The first signal stops the service in order; another one ends the process at once. */
 function onSignal(): void {
@@ -43,6 +45,12 @@ function stop(atOnce = false): void {
     .close({ atOnce })
     .catch(fail)
     .finally(() => setTimeout(endProcess, lastWordsMs).unref());
+}
+
+/** An operator has changed the file of tokens. */
+function readTokensAgain(): void {
+  hasNewTokens = app === undefined;
+  app?.readTokensAgain();
 }
 
 /** Ends the process although a database or a disk still does not answer. No acknowledged write depends on the rest. */
@@ -78,10 +86,13 @@ try {
   const config = readConfig(process.env);
   process.on("SIGINT", onSignal);
   process.on("SIGTERM", onSignal);
+  // Without such a file, the process ends with its terminal, as others do.
+  if (config.operatorTokens !== undefined) process.on("SIGHUP", readTokensAgain);
   const opened = openLog(config);
   log = opened;
   graceMs = config.stopDelayMs + config.drainTimeoutMs;
   app = await startApp(config, { log, signal: start.signal, portOpened: () => leaveRoot(config, opened) });
+  if (hasNewTokens) app.readTokensAgain();
   process.stdout.write(`Stoa answers at ${app.url}\n`);
   const { port } = config.metrics;
   if (app.metricsUrl === undefined && port !== undefined)

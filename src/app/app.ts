@@ -4,6 +4,7 @@ import { untilAborted, waitFor } from "../timing/wait.ts";
 import { Warnings } from "../warnings.ts";
 import { openListeners } from "./listeners.ts";
 import { logSettings, openLog } from "./log.ts";
+import { openOperators } from "./operators.ts";
 import type { Overrides } from "./overrides.ts";
 import { openParts } from "./parts.ts";
 import { createStoaServer } from "./server.ts";
@@ -43,7 +44,8 @@ async function compose(startup: Startup): Promise<App> {
   const { port, metrics, url } = await openListeners(startup);
   const siteUrl = config.siteUrl ?? url;
   const parts = await openParts(startup, siteUrl);
-  const server = await createStoaServer(startup, { ...parts, siteUrl, port });
+  const operators = openOperators(startup);
+  const server = await createStoaServer(startup, { ...parts, operators: operators.tokens, siteUrl, port });
   shutdown.signal.throwIfAborted();
   server.serve();
   metrics?.show(server.metrics);
@@ -52,6 +54,7 @@ async function compose(startup: Startup): Promise<App> {
   return {
     url,
     metricsUrl: metrics?.url,
+    readTokensAgain: operators.readAgain,
     close: ({ atOnce = false } = {}) => shutdown.runAfter(atOnce ? 0 : stopDelayMs, drainTimeoutMs),
   };
 }

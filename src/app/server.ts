@@ -11,6 +11,7 @@ import { addMcpRoutes } from "../mcp/routes.ts";
 import { createNewAgentPolicies } from "../rate-limits/new-agents.ts";
 import { createPolicies } from "../rate-limits/policy.ts";
 import { createRateLimiter } from "../rate-limits/rate-limiter.ts";
+import type { OperatorTokens } from "../services/operator-tokens.ts";
 import { createServiceTable } from "../services/table.ts";
 import { Site } from "../site/site.ts";
 import { transportSecurityOf } from "./listeners.ts";
@@ -22,6 +23,8 @@ import type { Startup } from "./startup.ts";
 export interface ServedParts extends Parts {
   /** The public root address. */
   siteUrl: string;
+  /** The tokens of internal services; undefined where there are none. */
+  operators: OperatorTokens | undefined;
   /** The listening port. */
   port: Port;
 }
@@ -46,7 +49,7 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
     boardLog,
     inboxes: new InboxStreams(database.db, board, shutdown.signal),
     siteUrl,
-    operatorToken: config.operatorToken,
+    operators: parts.operators,
     registration,
     writeLimits: policies && new WriteLimits(policies, newAgentPolicies),
   });

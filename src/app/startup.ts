@@ -24,6 +24,8 @@ export interface App {
   readonly url: string;
   /** The address of the metrics; undefined where they have no port of their own. */
   readonly metricsUrl: string | undefined;
+  /** Reads the file of STOA_OPERATOR_TOKENS_FILE again. If it cannot be used, nothing changes, and the log says why. */
+  readTokensAgain(): void;
   /**
    * Stops the service. For the time of STOA_STOP_DELAY_SECONDS it serves on, but is not ready any more. Then running calls
    * finish within the drain time, and connections, pool and private server end. Resolves within these times and 9 s, even if

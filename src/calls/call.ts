@@ -6,9 +6,7 @@ import type { Caller } from "../board/agents.ts";
 import { type ErrorCode, StoaError } from "../errors.ts";
 import type { RequestLimits } from "../rate-limits/request-limits.ts";
 import type { CallSpan } from "../tracing/call-span.ts";
-
-/** The caller that holds the operator token: an internal service. */
-export const operator = Symbol("operator");
+import { Operator } from "./operator.ts";
 
 /**
  * What became of a request, for the metrics and the log. `canceled`: the caller gave up. `refused`: a message could not be
@@ -28,7 +26,7 @@ export interface Admitted {
   /** The agent whose good API key the request shows, also on a public operation. Only its own limits apply then. */
   readonly agent: number | undefined;
   /** Who calls, where the operation requires credentials. */
-  readonly caller: Caller | typeof operator | undefined;
+  readonly caller: Caller | Operator | undefined;
 }
 
 /** What the request of a call gives to it. */
@@ -147,8 +145,15 @@ export class CallContext<Method extends DescMethod = DescMethod> implements Hand
 /** The agent that calls; only for operations whose access is `agent`. @throws StoaError `unauthorized` */
 export function callerOf({ values }: HandlerContext): Caller {
   const { caller } = callOf(values);
-  if (caller === undefined || caller === operator) throw unauthorized(Access.AGENT);
+  if (caller === undefined || caller instanceof Operator) throw unauthorized(Access.AGENT);
   return caller;
+}
+
+/** The internal service that calls; only for operations whose access is `operator`. @throws StoaError `unauthorized` */
+export function operatorOf({ values }: HandlerContext): Operator {
+  const { caller } = callOf(values);
+  if (caller instanceof Operator) return caller;
+  throw unauthorized(Access.OPERATOR);
 }
 
 /**

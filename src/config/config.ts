@@ -11,6 +11,7 @@ import {
   type MetricsConfig,
   type RegistrationConfig,
   readMetrics,
+  readOperators,
   readOverloadLimits,
   readQuotas,
   readRegistration,
@@ -19,6 +20,7 @@ import {
   readStreamLimits,
   type SecurityConfig,
 } from "./groups.ts";
+import type { NamedToken } from "./operator-tokens.ts";
 import { warnOfUnknownSettings } from "./unknown-settings.ts";
 import {
   integerBetween,
@@ -58,8 +60,10 @@ export interface Config {
   dataDir: string;
   /** The minimum of free space on the private database's disk, in MiB. With less, writes are refused. */
   minFreeMiB: number | "default" | "off";
-  /** The bearer token of internal services; undefined means that there is no operator service. */
+  /** The bearer token of internal services that allows everything. Without any token there is no operator service. */
   operatorToken: string | undefined;
+  /** Further tokens, with rights of their own, and the file that holds them. */
+  operatorTokens: { path: string; tokens: NamedToken[] } | undefined;
   registration: RegistrationConfig;
   /** The date that is day 1 of the ledger; undefined means the date of the first start. */
   ledgerEpoch: string | undefined;
@@ -152,6 +156,8 @@ export function readConfig(environment: Environment): Config {
   read("STOA_WORKERS", refuseWorkers);
   const databaseConnections = read("STOA_DATABASE_CONNECTIONS", integerBetween(4, 1000)) ?? 32;
   const operatorToken = readSecret("STOA_OPERATOR_TOKEN", parseToken);
+  const registration = readRegistration(settings, operatorToken);
+  const operatorTokens = readOperators(settings, [operatorToken, registration.token]);
   const resource = readResource(settings);
   const config: Omit<Config, "warnings"> = {
     host,
@@ -166,7 +172,8 @@ export function readConfig(environment: Environment): Config {
     dataDir: resolve(read("STOA_DATA_DIR", String) ?? ".stoa"),
     minFreeMiB: read("STOA_MIN_FREE_MIB", offOr(integerBetween(1, 1_000_000))) ?? "default",
     operatorToken,
-    registration: readRegistration(settings, operatorToken),
+    operatorTokens,
+    registration,
     ledgerEpoch: read("STOA_LEDGER_EPOCH", parseDate),
     boardLog: {
       mayBegin: read("STOA_LOG", oneOf("on", "off")) !== "off",
@@ -214,6 +221,7 @@ export function describeConfig(config: Config): Record<string, unknown> {
     database,
     migrationDatabase,
     operatorToken,
+    operatorTokens,
     registration,
     warnings,
     metrics,
@@ -227,6 +235,7 @@ export function describeConfig(config: Config): Record<string, unknown> {
     metrics: { host: metrics.host, port: metrics.port?.number ?? "none", token: metrics.token !== undefined },
     boardLog: { ...boardLog, keyText: boardLog.keyText !== undefined },
     operator: operatorToken !== undefined,
+    operatorTokens: operatorTokens?.tokens.map(({ name }) => name),
     registration: registration.mode,
     tls: tls !== undefined,
     database: database ? describeDatabase(database) : "private",

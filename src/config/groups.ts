@@ -2,6 +2,7 @@ import type { OverloadLimits } from "../process/overload.ts";
 import { defaultQuotas, limitNames, parseQuota, type Quotas } from "../rate-limits/quota.ts";
 import { defaultStreamLimits, type StreamLimits } from "../rate-limits/stream-limits.ts";
 import { ConfigError, type Read, type Settings } from "./environment.ts";
+import { readOperatorTokens } from "./operator-tokens.ts";
 import {
   integerBetween,
   oneOf,
@@ -57,6 +58,11 @@ export function readMetrics({ read, readSecret }: Settings): MetricsConfig {
     port: port === "none" ? undefined : { number: port ?? defaultMetricsPort, isDefault: port === undefined },
     token: readSecret("STOA_METRICS_TOKEN", parseToken),
   };
+}
+
+/** The file of the operator's further tokens. @param others the tokens of other settings */
+export function readOperators({ read }: Settings, others: readonly (string | undefined)[]) {
+  return read("STOA_OPERATOR_TOKENS_FILE", (path) => ({ path, tokens: readOperatorTokens(path, others) }));
 }
 
 /** A token that is not asked for is a mistake: the operator believes that registration is not open. */

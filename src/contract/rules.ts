@@ -8,7 +8,9 @@ import {
   Limit,
   limit,
   omitted_when_unset,
+  Right,
   registration,
+  right,
 } from "../../gen/stoa/v1/options_pb.js";
 
 // What the contract's options say about an RPC. protobuf-es decodes an option at each look, which takes longer than
@@ -35,6 +37,8 @@ const noSideEffects = MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
 export interface RpcRules {
   /** Who may call it. */
   readonly access: Access;
+  /** What an operator's token must allow; `UNSPECIFIED` where operators do not call. */
+  readonly right: Right;
   /** Whether it takes an idempotency key. */
   readonly isIdempotentByKey: boolean;
   /** Whether it accepts only an agent's current API key. */
@@ -68,9 +72,14 @@ function readRules(rpc: DescMethod): RpcRules {
   if (mayCall === Access.UNSPECIFIED) {
     throw new Error(`${rpc.parent.typeName}.${rpc.name} does not say who may call it.`);
   }
+  const needed = getOption(rpc, right);
+  if ((needed === Right.UNSPECIFIED) === (mayCall === Access.OPERATOR)) {
+    throw new Error(`${rpc.parent.typeName}.${rpc.name} must name a right exactly if it is for operators.`);
+  }
   const isWrite = rpc.idempotency !== noSideEffects;
   return {
     access: mayCall,
+    right: needed,
     isIdempotentByKey: getOption(rpc, idempotent_by_key),
     isForCurrentKeyOnly: getOption(rpc, current_key_only),
     hasSecretResponse: rpc.output.fields.some(({ proto }) => proto.options?.debugRedact === true),

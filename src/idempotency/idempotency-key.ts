@@ -1,7 +1,8 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Caller } from "../board/agents.ts";
-import { callOf, operator } from "../calls/call.ts";
+import { callOf } from "../calls/call.ts";
+import { Operator } from "../calls/operator.ts";
 import { rulesOf } from "../contract/rules.ts";
 import { badInput } from "../errors.ts";
 import { agentClaimId, type Claim, claimId } from "./claims.ts";
@@ -27,7 +28,7 @@ export function readClaim(context: HandlerContext, request: Message): Claim | un
     throw badInput(header, "Idempotency-Key must be 16 to 128 visible ASCII characters, and come once.");
   }
   if (caller === undefined) checkUnguessable(key);
-  const apiKey = caller === operator ? undefined : caller?.apiKey;
+  const apiKey = caller instanceof Operator ? undefined : caller?.apiKey;
   return {
     id: idOf(caller, key),
     fingerprint: fingerprintOf(method, request),
@@ -36,9 +37,10 @@ export function readClaim(context: HandlerContext, request: Message): Claim | un
 }
 
 /** A key belongs to the agent or the operator that calls. A key of an anonymous call belongs to anybody who knows it. */
-function idOf(caller: Caller | typeof operator | undefined, key: string): Buffer {
+function idOf(caller: Caller | Operator | undefined, key: string): Buffer {
   if (caller === undefined) return claimId("anybody", key);
-  return caller === operator ? claimId("operator", key) : agentClaimId(caller.id, key);
+  if (!(caller instanceof Operator)) return agentClaimId(caller.id, key);
+  return claimId(caller.actor === undefined ? "operator" : `operator ${caller.actor.agent}`, key);
 }
 
 function checkUnguessable(key: string): void {

@@ -4,38 +4,42 @@ import { type Caller, type Holder, type Suspension, suspended } from "../board/a
 import type { Board } from "../board/board.ts";
 import { apiKeyForm } from "../board/keys.ts";
 import { endExpiredSuspension } from "../board/moderation/agents.ts";
-import { operator, unauthorized } from "../calls/call.ts";
-import { createSecretCheck } from "../calls/secrets.ts";
+import { unauthorized } from "../calls/call.ts";
+import type { Operator } from "../calls/operator.ts";
 import type { ShownCredentials } from "../calls/service-table.ts";
 import { rulesOf } from "../contract/rules.ts";
 import { agentClaimId, eraseKeyResponse, isRepeatableRotation } from "../idempotency/claims.ts";
 import { bearerOf } from "./api-keys.ts";
+import type { OperatorTokens } from "./operator-tokens.ts";
 
 /** Finds who sends an Authorization header, for operations that need to know. */
 export class Authenticator {
   readonly #board: Board;
-  readonly #isOperatorToken: (shown: string) => boolean;
+  readonly #operators: OperatorTokens;
 
-  constructor(board: Board, operatorToken: string | undefined) {
+  constructor(board: Board, operators: OperatorTokens) {
     this.#board = board;
-    this.#isOperatorToken = operatorToken === undefined ? () => false : createSecretCheck(operatorToken);
+    this.#operators = operators;
   }
 
   /**
    * @param holder whose API key the Authorization header holds, if it holds one
-   * @throws StoaError `unauthorized`, the same for a missing, malformed and unknown key or token
+   * @throws StoaError `unauthorized`, the same for a missing, malformed and unknown key or token; `forbidden` for a token that
+   * lacks the right
    */
   readonly authenticate = async (
     rpc: DescMethod,
     holder: Holder | undefined,
     shown: ShownCredentials,
     signal: AbortSignal,
-  ): Promise<Caller | typeof operator> => {
-    const { access, isWrite, isForCurrentKeyOnly } = rulesOf(rpc);
+  ): Promise<Caller | Operator> => {
+    const { access, right, isWrite, isForCurrentKeyOnly } = rulesOf(rpc);
     const secret = bearerOf(shown.authorization);
     if (secret === undefined) throw unauthorized(access, faultOf(shown));
     if (access === Access.OPERATOR) {
-      if (!this.#isOperatorToken(secret)) throw unauthorized(access);
+      const operator = this.#operators.find(secret);
+      if (operator === undefined) throw unauthorized(access);
+      operator.check(right);
       return operator;
     }
     if (holder === undefined) throw unauthorized(access);

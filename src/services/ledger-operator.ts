@@ -3,8 +3,12 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type LedgerOperatorService,
   SealDailyResponseSchema,
+  type SealSessionRequest,
   SealSessionResponseSchema,
 } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
+import { operatorOf } from "../calls/call.ts";
+import type { Actor, Operator } from "../calls/operator.ts";
+import { badInput } from "../errors.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { sealSession } from "../ledger/sealing/session.ts";
@@ -20,8 +24,10 @@ export function createLedgerOperatorService(
 ): ServiceImpl<typeof LedgerOperatorService> {
   return {
     sealSession(request, context) {
-      const { book, session, note, source, evidence = {}, actorAgent, actorSeat } = request;
-      const actor = { agent: actorAgent ?? defaultActor.agent, seat: actorSeat ?? defaultActor.seat };
+      const { book, session, note, source, evidence = {} } = request;
+      const operator = operatorOf(context);
+      operator.checkBook(book);
+      const actor = actorOf(operator, request);
       checkNamesAsRead(context, evidence, "evidence");
       return writes.seal(context, request, async (sealing) => {
         const row = await sealSession(sealing, { book, session, note, source, evidence, actor });
@@ -29,7 +35,9 @@ export function createLedgerOperatorService(
       });
     },
 
-    async sealDaily({ date, catchUp }, { signal }) {
+    async sealDaily({ date, catchUp }, context) {
+      const { signal } = context;
+      operatorOf(context).checkBook(undefined);
       if (!catchUp) {
         return ledger.days.seal(signal, date, (row) =>
           create(SealDailyResponseSchema, { receipt: mapper.receipt(row), dates: [date] }),
@@ -42,4 +50,14 @@ export function createLedgerOperatorService(
       });
     },
   };
+}
+
+/** Whom a receipt names: the holder of a token that has a name, or whom the request names. @throws StoaError `bad_input` */
+function actorOf({ actor }: Operator, { actorAgent, actorSeat }: SealSessionRequest): Actor {
+  if (actor === undefined) return { agent: actorAgent ?? defaultActor.agent, seat: actorSeat ?? defaultActor.seat };
+  const { agent, seat } = actor;
+  if ((actorAgent ?? agent) !== agent)
+    throw badInput("actor_agent", `This token seals as ${agent}; leave actor_agent out.`);
+  if ((actorSeat ?? seat) !== seat) throw badInput("actor_seat", `This token seals at ${seat}; leave actor_seat out.`);
+  return actor;
 }

@@ -28,6 +28,7 @@ import { createLedgerOperatorService } from "./ledger-operator.ts";
 import { createLogService, type LogAccess } from "./log.ts";
 import { createModerationService } from "./moderation.ts";
 import { createModerationRecordService } from "./moderation-record.ts";
+import { OperatorTokens } from "./operator-tokens.ts";
 import { createPostService } from "./posts.ts";
 import { ReceiptMapper } from "./receipt-mapper.ts";
 import { createRegistrationCheck } from "./registration.ts";
@@ -43,8 +44,8 @@ export interface ServiceOptions {
   inboxes: InboxStreams;
   /** The public root address, without a slash at its end. */
   siteUrl: string;
-  /** Without one there are no operator services. */
-  operatorToken: string | undefined;
+  /** Without them there are no operator services. */
+  operators: OperatorTokens | undefined;
   /** Who may register agents. The mode `token` requires a token. */
   registration: { mode: RegistrationMode; token: string | undefined };
   /** What writes spend; without it they are not limited. */
@@ -58,7 +59,7 @@ export function createServiceTable({
   boardLog,
   inboxes,
   siteUrl,
-  operatorToken,
+  operators,
   registration,
   writeLimits,
 }: ServiceOptions) {
@@ -70,7 +71,7 @@ export function createServiceTable({
   });
   const keys = new ApiKeys(board);
   const paces = new StreamPace();
-  const authenticator = new Authenticator(board, operatorToken);
+  const authenticator = new Authenticator(board, operators ?? new OperatorTokens(undefined, []));
   const operatorServices = [
     { service: LedgerOperatorService, implementation: createLedgerOperatorService(ledger, writes, receipts) },
     { service: ModerationService, implementation: createModerationService(board, writes, mapper) },
@@ -86,7 +87,7 @@ export function createServiceTable({
       { service: LedgerService, implementation: createLedgerService(ledger, receipts, paces) },
       { service: LogService, implementation: createLogService(boardLog, board, siteUrl) },
       { service: ModerationRecordService, implementation: createModerationRecordService(board) },
-      ...(operatorToken === undefined ? [] : operatorServices),
+      ...(operators === undefined ? [] : operatorServices),
     ],
     // A verification takes long, and its result says how old it is. So callers join the one that runs.
     sharing: [LedgerService.method.verifyChain],

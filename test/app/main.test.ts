@@ -1,7 +1,10 @@
 import { once } from "node:events";
+import { chownSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ServiceProcess } from "../support/process.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { askRest } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
@@ -14,6 +17,13 @@ const tellModules = `data:text/javascript,${encodeURIComponent(`
 const folder = new DataFolder();
 const start: DataFolder["start"] = (environment) => folder.start(environment);
 let key: string;
+const tokens = join(scratchFolder(), "tokens.json");
+
+/** Writes the file of operators' tokens, and leaves it to the account of the data folder. */
+function writeTokens(token: string): void {
+  writeFileSync(tokens, JSON.stringify([{ name: "reader", token, rights: ["read reports"] }]), { mode: 0o600 });
+  for (const path of [tokens, dirname(tokens)]) chownSync(path, statSync(folder.path).uid, statSync(folder.path).gid);
+}
 
 // The order counts: all starts use one folder.
 it("a service starts on an empty folder, serves, and stops on Ctrl-C together with its database", async () => {
@@ -39,7 +49,9 @@ describe("a service that starts again", () => {
       return another.listening;
     };
     await waitUntil("the port", takePort, 20_000).catch(() => {});
-    again = start({ NODE_OPTIONS: `--import=${tellModules}`, STOA_PROT: "hunter2" });
+    writeTokens("a".repeat(32));
+    const given = { STOA_PROT: "hunter2", STOA_OPERATOR_TOKENS_FILE: tokens };
+    again = start({ NODE_OPTIONS: `--import=${tellModules}`, ...given });
     url = await again.url();
   });
   afterAll(async () => {
@@ -61,6 +73,19 @@ describe("a service that starts again", () => {
     expect(again.output).toContain(
       "\nMetrics are off: port 9464 is in use. Set STOA_METRICS_PORT to another one, or to none.\n",
     );
+  });
+
+  it("reads its operators' tokens again on SIGHUP", async () => {
+    const statusFor = async (letter: string) => {
+      const headers = { authorization: `Bearer ${letter.repeat(32)}`, "content-type": "application/json" };
+      const asked = { method: "POST", headers, body: "{}" };
+      return (await fetch(`${url}/stoa.v1.ModerationService/ListReports`, asked)).status;
+    };
+    expect([await statusFor("a"), await statusFor("b")]).toEqual([200, 401]);
+    writeTokens("b".repeat(32));
+    again.signal("SIGHUP");
+    await waitUntil("the new token", async () => (await statusFor("b")) === 200);
+    expect(await statusFor("a")).toBe(401);
   });
 
   it("refuses a second one on its folder with a clear message", async () => {

@@ -180,6 +180,81 @@ it("registration is open by default, needs a token only where that is set, and a
   );
 });
 
+describe("the file of operators' tokens", () => {
+  const path = join(folder, "tokens.json");
+  const token = "a-token-of-32-characters-or-more";
+  const read = (content: unknown, more: Record<string, string> = {}, mode = 0o600) => {
+    const text = typeof content === "string" ? content : JSON.stringify(content);
+    rmSync(path, { force: true });
+    writeFileSync(path, text, { mode });
+    return readConfig({ STOA_OPERATOR_TOKENS_FILE: path, ...more });
+  };
+  const entry = { name: "exchange", token, rights: ["seal:metals"] };
+
+  it("holds names, tokens and rights, and is described without tokens", () => {
+    const all = { name: "all", token: `${token}-2`, seat: "floor", rights: ["seal", "moderate", "read reports"] };
+    const config = read([entry, all]);
+    expect(config.operatorTokens?.tokens).toEqual([
+      { name: "exchange", token, seat: "desk", books: ["metals"], mayModerate: false, mayReadReports: false },
+      { name: "all", token: `${token}-2`, seat: "floor", books: "all", mayModerate: true, mayReadReports: true },
+    ]);
+    expect(describeConfig(config)).toMatchObject({ operatorTokens: ["exchange", "all"] });
+    expect(JSON.stringify(describeConfig(config))).not.toContain(token);
+  });
+
+  it.each<[string, unknown, string]>([
+    ["what is no JSON", `[{"token": "${token}"`, "names a file that is not JSON"],
+    ["no list", entry, "names a file that is not a list of at most 100 tokens"],
+    ["too many", Array(101).fill(entry), "names a file that is not a list of at most 100 tokens"],
+    ["no object", [entry, 7], "names a file whose entry 2 is not an object"],
+    ["an unknown member", [{ ...entry, book: "x" }], "entry 1 has other members than name, token, rights and seat"],
+    [
+      "a bad name",
+      [{ ...entry, name: "a b" }],
+      "entry 1 needs a name of 1 to 64 letters, digits, hyphens and underscores",
+    ],
+    [
+      "a bad seat",
+      [{ ...entry, seat: "" }],
+      "entry 1 needs a seat of 1 to 64 letters, digits, hyphens and underscores",
+    ],
+    ["no token", [{ ...entry, token: undefined }], "entry 1 has no token"],
+    [
+      "a short token",
+      [{ ...entry, token: "short" }],
+      "entry 1 has a token that must be at least 32 visible ASCII characters",
+    ],
+    [
+      "no rights",
+      [{ ...entry, rights: [] }],
+      "entry 1 has no list of rights; rights are seal, seal:BOOK, moderate and read reports",
+    ],
+    ["an unknown right", [{ ...entry, rights: ["seal:"] }], "entry 1 has an unknown right; rights are"],
+    [
+      "a name twice",
+      [entry, { ...entry, token: `${token}-2` }],
+      "names a file in which two entries have the same name",
+    ],
+    ["a token twice", [entry, { ...entry, name: "other" }], "names a file in which two entries have the same token"],
+  ])("%s stops the start with one line", (_, content, fault) => {
+    const line = /^STOA_OPERATOR_TOKENS_FILE names a file [^\n]+\.$/;
+    expect(() => read(content)).toThrow(line);
+    expect(() => read(content)).toThrow(fault);
+    expect(() => read(content)).not.toThrow(token);
+  });
+
+  it("is its owner's alone, and holds no other token of the service", () => {
+    expect(() => read([entry], {}, 0o640)).toThrow(
+      /^STOA_OPERATOR_TOKENS_FILE names a file that others may read; run: /,
+    );
+    const own = { STOA_OPERATOR_TOKEN: token };
+    const agents = { STOA_REGISTRATION: "token", STOA_REGISTRATION_TOKEN: token };
+    for (const other of [own, agents]) {
+      expect(() => read([entry], other)).toThrow(/holds STOA_OPERATOR_TOKEN or STOA_REGISTRATION_TOKEN\.$/);
+    }
+  });
+});
+
 it("only the named proxies are trusted", () => {
   expect(readConfig({}).trustProxy).toEqual([]);
   const named = ["loopback", "linklocal", "uniquelocal", "10.0.0.0/8", "192.0.2.1", "2001:db8::/32", "::1"];

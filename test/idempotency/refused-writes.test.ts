@@ -44,7 +44,7 @@ beforeAll(async () => {
     boardLog: { current: undefined },
     inboxes: new InboxStreams(database, board, new AbortController().signal),
     siteUrl: "https://stoa.example",
-    operatorToken: undefined,
+    operators: undefined,
     registration: { mode: "open", token: undefined },
     writeLimits: undefined,
   }) as ServiceTable;

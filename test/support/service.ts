@@ -110,6 +110,7 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     dataDir: "/nonexistent", // startService gives each service one of its own
     minFreeMiB: "default",
     operatorToken: undefined,
+    operatorTokens: undefined,
     registration: { mode: "open", token: undefined },
     ledgerEpoch: undefined,
     boardLog: { mayBegin: true, origin: undefined, keyText: undefined },

@@ -72,7 +72,7 @@ export enum Access {
   AGENT = 2,
 
   /**
-   * An internal service, by `Authorization: Bearer <operator token>`.
+   * An internal service, by `Authorization: Bearer <operator token>`. The RPC says which right it needs.
    *
    * @generated from enum value: ACCESS_OPERATOR = 3;
    */
@@ -83,6 +83,42 @@ export enum Access {
  * Describes the enum stoa.v1.Access.
  */
 export declare const AccessSchema: GenEnum<Access>;
+
+/**
+ * What a token of an internal service allows. Every RPC for internal services names one.
+ *
+ * @generated from enum stoa.v1.Right
+ */
+export enum Right {
+  /**
+   * @generated from enum value: RIGHT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Sealing: days and sessions of every book, or sessions of the books that the token names.
+   *
+   * @generated from enum value: RIGHT_SEAL = 1;
+   */
+  SEAL = 1,
+
+  /**
+   * The acts of moderation, and what is left of them.
+   *
+   * @generated from enum value: RIGHT_MODERATE = 2;
+   */
+  MODERATE = 2,
+
+  /**
+   * @generated from enum value: RIGHT_READ_REPORTS = 3;
+   */
+  READ_REPORTS = 3,
+}
+
+/**
+ * Describes the enum stoa.v1.Right.
+ */
+export declare const RightSchema: GenEnum<Right>;
 
 /**
  * The limit that a call is charged to, besides the limits of every call. A write is charged when it takes effect. A
@@ -285,6 +321,13 @@ export declare const current_key_only: GenExtension<MethodOptions, boolean>;
  * @generated from extension: bool registration = 50012;
  */
 export declare const registration: GenExtension<MethodOptions, boolean>;
+
+/**
+ * What a token must allow, of an RPC for internal services.
+ *
+ * @generated from extension: stoa.v1.Right right = 50013;
+ */
+export declare const right: GenExtension<MethodOptions, Right>;
 
 /**
  * The rate limit that the call is charged to. Every write of an agent has one.

@@ -9,7 +9,7 @@ import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
  * Describes the file stoa/v1/options.proto.
  */
 export const file_stoa_v1_options = /*@__PURE__*/
-  fileDesc("ChVzdG9hL3YxL29wdGlvbnMucHJvdG8SB3N0b2EudjEiSQoEVG9vbBIeCgRzZXRzGAEgAygOMhAuc3RvYS52MS5Ub29sc2V0EgwKBG5hbWUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkqWgoGQWNjZXNzEhYKEkFDQ0VTU19VTlNQRUNJRklFRBAAEhEKDUFDQ0VTU19QVUJMSUMQARIQCgxBQ0NFU1NfQUdFTlQQAhITCg9BQ0NFU1NfT1BFUkFUT1IQAyrJAQoFTGltaXQSFQoRTElNSVRfVU5TUEVDSUZJRUQQABIPCgtMSU1JVF9QT1NUUxABEhIKDkxJTUlUX0NPTU1FTlRTEAISDwoLTElNSVRfVk9URVMQAxIVChFMSU1JVF9DT01NVU5JVElFUxAEEg4KCkxJTUlUX0tFWVMQBRIXChNMSU1JVF9SRUdJU1RSQVRJT05TEAYSDwoLTElNSVRfRURJVFMQBxIRCg1MSU1JVF9SRVBPUlRTEAgSDwoLTElNSVRfSU5CT1gQCSo+CgRUZXh0EhQKEFRFWFRfVU5TUEVDSUZJRUQQABIOCgpURVhUX1BMQUlOEAESEAoMVEVYVF9WSVNJQkxFEAIqXQoHVG9vbHNldBIXChNUT09MU0VUX1VOU1BFQ0lGSUVEEAASEAoMVE9PTFNFVF9SRUFEEAESEQoNVE9PTFNFVF9XUklURRACEhQKEFRPT0xTRVRfTU9ERVJBVEUQAzpJCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgOMg8uc3RvYS52MS5BY2Nlc3NSBmFjY2VzczpHCg5zdWNjZXNzX3N0YXR1cxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNKGAyABKAVSDXN1Y2Nlc3NTdGF0dXM6OAoGZXJyb3JzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY5IYDIAMoCVIGZXJyb3JzOj4KCWltbXV0YWJsZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGOWGAyABKAhSCWltbXV0YWJsZTo/CgptZWRpYV90eXBlEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY5oYDIAEoCVIJbWVkaWFUeXBlOkwKEWlkZW1wb3RlbnRfYnlfa2V5Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY1oYDIAEoCFIPaWRlbXBvdGVudEJ5S2V5OkoKEGN1cnJlbnRfa2V5X29ubHkSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjXhgMgASgIUg5jdXJyZW50S2V5T25seTpECgxyZWdpc3RyYXRpb24SHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjchgMgASgIUgxyZWdpc3RyYXRpb246RgoFbGltaXQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjYhgMgASgOMg4uc3RvYS52MS5MaW1pdFIFbGltaXQ6QwoEdG9vbBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGPiGAyABKAsyDS5zdG9hLnYxLlRvb2xSBHRvb2w6XQoZcmVmdXNlX3Vua25vd25fcHJvcGVydGllcxIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxjThgMgASgIUhdyZWZ1c2VVbmtub3duUHJvcGVydGllczo7CgdleGFtcGxlEh8uZ29vZ2xlLnByb3RvYnVmLk1lc3NhZ2VPcHRpb25zGOeGAyABKAlSB2V4YW1wbGU6OgoIZXZlbnRfaWQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNSGAyABKAhSB2V2ZW50SWQ6RgoOcmVzdW1lc19zdHJlYW0SHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNWGAyABKAhSDXJlc3VtZXNTdHJlYW06TQoSb21pdHRlZF93aGVuX3Vuc2V0Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjuhgMgASgIUhBvbWl0dGVkV2hlblVuc2V0OkQKDWRlZmF1bHRfdmFsdWUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGOiGAyABKAlSDGRlZmF1bHRWYWx1ZTpACgthbHNvX2NhbGxlZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY74YDIAEoCVIKYWxzb0NhbGxlZDo5CgdhbGxvd2VkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxj4hgMgASgJUgdhbGxvd2VkOkIKBHRleHQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGPmGAyABKA4yDS5zdG9hLnYxLlRleHRSBHRleHQ6SgoRY3V0X3RvX2JvZHlfY2hhcnMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGPCGAyABKAhSDmN1dFRvQm9keUNoYXJzOkcKD3dvcmRzX29mX2FnZW50cxIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY8YYDIAEoCFINd29yZHNPZkFnZW50czpJChB3YXJuaW5nX3doZW5fc2V0Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjyhgMgASgJUg53YXJuaW5nV2hlblNldDpECg10b29sX2FyZ3VtZW50Eh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxj6hgMgASgJUgx0b29sQXJndW1lbnRiBnByb3RvMw", [file_google_protobuf_descriptor]);
+  fileDesc("ChVzdG9hL3YxL29wdGlvbnMucHJvdG8SB3N0b2EudjEiSQoEVG9vbBIeCgRzZXRzGAEgAygOMhAuc3RvYS52MS5Ub29sc2V0EgwKBG5hbWUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkqWgoGQWNjZXNzEhYKEkFDQ0VTU19VTlNQRUNJRklFRBAAEhEKDUFDQ0VTU19QVUJMSUMQARIQCgxBQ0NFU1NfQUdFTlQQAhITCg9BQ0NFU1NfT1BFUkFUT1IQAypaCgVSaWdodBIVChFSSUdIVF9VTlNQRUNJRklFRBAAEg4KClJJR0hUX1NFQUwQARISCg5SSUdIVF9NT0RFUkFURRACEhYKElJJR0hUX1JFQURfUkVQT1JUUxADKskBCgVMaW1pdBIVChFMSU1JVF9VTlNQRUNJRklFRBAAEg8KC0xJTUlUX1BPU1RTEAESEgoOTElNSVRfQ09NTUVOVFMQAhIPCgtMSU1JVF9WT1RFUxADEhUKEUxJTUlUX0NPTU1VTklUSUVTEAQSDgoKTElNSVRfS0VZUxAFEhcKE0xJTUlUX1JFR0lTVFJBVElPTlMQBhIPCgtMSU1JVF9FRElUUxAHEhEKDUxJTUlUX1JFUE9SVFMQCBIPCgtMSU1JVF9JTkJPWBAJKj4KBFRleHQSFAoQVEVYVF9VTlNQRUNJRklFRBAAEg4KClRFWFRfUExBSU4QARIQCgxURVhUX1ZJU0lCTEUQAipdCgdUb29sc2V0EhcKE1RPT0xTRVRfVU5TUEVDSUZJRUQQABIQCgxUT09MU0VUX1JFQUQQARIRCg1UT09MU0VUX1dSSVRFEAISFAoQVE9PTFNFVF9NT0RFUkFURRADOkkKBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNGGAyABKA4yDy5zdG9hLnYxLkFjY2Vzc1IGYWNjZXNzOkcKDnN1Y2Nlc3Nfc3RhdHVzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY0oYDIAEoBVINc3VjY2Vzc1N0YXR1czo4CgZlcnJvcnMSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjkhgMgAygJUgZlcnJvcnM6PgoJaW1tdXRhYmxlEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY5YYDIAEoCFIJaW1tdXRhYmxlOj8KCm1lZGlhX3R5cGUSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjmhgMgASgJUgltZWRpYVR5cGU6TAoRaWRlbXBvdGVudF9ieV9rZXkSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjWhgMgASgIUg9pZGVtcG90ZW50QnlLZXk6SgoQY3VycmVudF9rZXlfb25seRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNeGAyABKAhSDmN1cnJlbnRLZXlPbmx5OkQKDHJlZ2lzdHJhdGlvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNyGAyABKAhSDHJlZ2lzdHJhdGlvbjpGCgVyaWdodBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGN2GAyABKA4yDi5zdG9hLnYxLlJpZ2h0UgVyaWdodDpGCgVsaW1pdBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNiGAyABKA4yDi5zdG9hLnYxLkxpbWl0UgVsaW1pdDpDCgR0b29sEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY+IYDIAEoCzINLnN0b2EudjEuVG9vbFIEdG9vbDpdChlyZWZ1c2VfdW5rbm93bl9wcm9wZXJ0aWVzEh8uZ29vZ2xlLnByb3RvYnVmLk1lc3NhZ2VPcHRpb25zGNOGAyABKAhSF3JlZnVzZVVua25vd25Qcm9wZXJ0aWVzOjsKB2V4YW1wbGUSHy5nb29nbGUucHJvdG9idWYuTWVzc2FnZU9wdGlvbnMY54YDIAEoCVIHZXhhbXBsZTo6CghldmVudF9pZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1IYDIAEoCFIHZXZlbnRJZDpGCg5yZXN1bWVzX3N0cmVhbRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1YYDIAEoCFINcmVzdW1lc1N0cmVhbTpNChJvbWl0dGVkX3doZW5fdW5zZXQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGO6GAyABKAhSEG9taXR0ZWRXaGVuVW5zZXQ6RAoNZGVmYXVsdF92YWx1ZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY6IYDIAEoCVIMZGVmYXVsdFZhbHVlOkAKC2Fsc29fY2FsbGVkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjvhgMgASgJUgphbHNvQ2FsbGVkOjkKB2FsbG93ZWQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGPiGAyABKAlSB2FsbG93ZWQ6QgoEdGV4dBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY+YYDIAEoDjINLnN0b2EudjEuVGV4dFIEdGV4dDpKChFjdXRfdG9fYm9keV9jaGFycxIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY8IYDIAEoCFIOY3V0VG9Cb2R5Q2hhcnM6RwoPd29yZHNfb2ZfYWdlbnRzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjxhgMgASgIUg13b3Jkc09mQWdlbnRzOkkKEHdhcm5pbmdfd2hlbl9zZXQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGPKGAyABKAlSDndhcm5pbmdXaGVuU2V0OkQKDXRvb2xfYXJndW1lbnQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGPqGAyABKAlSDHRvb2xBcmd1bWVudGIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * Describes the message stoa.v1.Tool.
@@ -33,10 +33,24 @@ export const Access = /*@__PURE__*/
   tsEnum(AccessSchema);
 
 /**
+ * Describes the enum stoa.v1.Right.
+ */
+export const RightSchema = /*@__PURE__*/
+  enumDesc(file_stoa_v1_options, 1);
+
+/**
+ * What a token of an internal service allows. Every RPC for internal services names one.
+ *
+ * @generated from enum stoa.v1.Right
+ */
+export const Right = /*@__PURE__*/
+  tsEnum(RightSchema);
+
+/**
  * Describes the enum stoa.v1.Limit.
  */
 export const LimitSchema = /*@__PURE__*/
-  enumDesc(file_stoa_v1_options, 1);
+  enumDesc(file_stoa_v1_options, 2);
 
 /**
  * The limit that a call is charged to, besides the limits of every call. A write is charged when it takes effect. A
@@ -52,7 +66,7 @@ export const Limit = /*@__PURE__*/
  * Describes the enum stoa.v1.Text.
  */
 export const TextSchema = /*@__PURE__*/
-  enumDesc(file_stoa_v1_options, 2);
+  enumDesc(file_stoa_v1_options, 3);
 
 /**
  * What a text may hold. Without this option, it may hold everything.
@@ -66,7 +80,7 @@ export const Text = /*@__PURE__*/
  * Describes the enum stoa.v1.Toolset.
  */
 export const ToolsetSchema = /*@__PURE__*/
-  enumDesc(file_stoa_v1_options, 3);
+  enumDesc(file_stoa_v1_options, 4);
 
 /**
  * A set of tools of the Model Context Protocol. A client may ask for some of them.
@@ -146,12 +160,20 @@ export const registration = /*@__PURE__*/
   extDesc(file_stoa_v1_options, 7);
 
 /**
+ * What a token must allow, of an RPC for internal services.
+ *
+ * @generated from extension: stoa.v1.Right right = 50013;
+ */
+export const right = /*@__PURE__*/
+  extDesc(file_stoa_v1_options, 8);
+
+/**
  * The rate limit that the call is charged to. Every write of an agent has one.
  *
  * @generated from extension: stoa.v1.Limit limit = 50008;
  */
 export const limit = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 8);
+  extDesc(file_stoa_v1_options, 9);
 
 /**
  * The tool that makes the call. Calls without it are no tools.
@@ -159,7 +181,7 @@ export const limit = /*@__PURE__*/
  * @generated from extension: stoa.v1.Tool tool = 50040;
  */
 export const tool = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 9);
+  extDesc(file_stoa_v1_options, 10);
 
 /**
  * Whether JSON requests with unknown properties are refused. Otherwise such properties are ignored.
@@ -167,7 +189,7 @@ export const tool = /*@__PURE__*/
  * @generated from extension: bool refuse_unknown_properties = 50003;
  */
 export const refuse_unknown_properties = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 10);
+  extDesc(file_stoa_v1_options, 11);
 
 /**
  * An example for the API description, as a JSON object. Fields that it leaves out get examples made from their types.
@@ -175,7 +197,7 @@ export const refuse_unknown_properties = /*@__PURE__*/
  * @generated from extension: string example = 50023;
  */
 export const example = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 11);
+  extDesc(file_stoa_v1_options, 12);
 
 /**
  * The field is the id of the event when the message is streamed as a server-sent event.
@@ -183,7 +205,7 @@ export const example = /*@__PURE__*/
  * @generated from extension: bool event_id = 50004;
  */
 export const event_id = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 12);
+  extDesc(file_stoa_v1_options, 13);
 
 /**
  * In a request for a stream, the field is set from the header Last-Event-ID, plus one, of a client that reconnects.
@@ -191,7 +213,7 @@ export const event_id = /*@__PURE__*/
  * @generated from extension: bool resumes_stream = 50005;
  */
 export const resumes_stream = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 13);
+  extDesc(file_stoa_v1_options, 14);
 
 /**
  * In JSON, the member is left out if the field is unset. Other unset fields are null.
@@ -199,7 +221,7 @@ export const resumes_stream = /*@__PURE__*/
  * @generated from extension: bool omitted_when_unset = 50030;
  */
 export const omitted_when_unset = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 14);
+  extDesc(file_stoa_v1_options, 15);
 
 /**
  * The value of an absent field: a number, a string, or the name of an enum value.
@@ -207,7 +229,7 @@ export const omitted_when_unset = /*@__PURE__*/
  * @generated from extension: string default_value = 50024;
  */
 export const default_value = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 15);
+  extDesc(file_stoa_v1_options, 16);
 
 /**
  * The names of such a field in other APIs, separated by spaces. A request that has one of them is warned, and told of
@@ -216,7 +238,7 @@ export const default_value = /*@__PURE__*/
  * @generated from extension: string also_called = 50031;
  */
 export const also_called = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 16);
+  extDesc(file_stoa_v1_options, 17);
 
 /**
  * What a text with a pattern is, in words, after its length if that is limited: `letters or digits`. Errors and the guide
@@ -225,7 +247,7 @@ export const also_called = /*@__PURE__*/
  * @generated from extension: string allowed = 50040;
  */
 export const allowed = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 17);
+  extDesc(file_stoa_v1_options, 18);
 
 /**
  * What characters a text may hold.
@@ -233,7 +255,7 @@ export const allowed = /*@__PURE__*/
  * @generated from extension: stoa.v1.Text text = 50041;
  */
 export const text = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 18);
+  extDesc(file_stoa_v1_options, 19);
 
 /**
  * Requests may have `body_chars`. The text is then cut to that many characters, and the fields `truncated` and
@@ -242,7 +264,7 @@ export const text = /*@__PURE__*/
  * @generated from extension: bool cut_to_body_chars = 50032;
  */
 export const cut_to_body_chars = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 19);
+  extDesc(file_stoa_v1_options, 20);
 
 /**
  * The field holds words of agents. Tools say of them that they are data and never instructions.
@@ -250,7 +272,7 @@ export const cut_to_body_chars = /*@__PURE__*/
  * @generated from extension: bool words_of_agents = 50033;
  */
 export const words_of_agents = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 20);
+  extDesc(file_stoa_v1_options, 21);
 
 /**
  * A sentence for the `warnings` of the JSON reply if the field is set and the request has no optional input: a client that
@@ -259,7 +281,7 @@ export const words_of_agents = /*@__PURE__*/
  * @generated from extension: string warning_when_set = 50034;
  */
 export const warning_when_set = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 21);
+  extDesc(file_stoa_v1_options, 22);
 
 /**
  * The name of the field as an argument of tools, if it is another one.
@@ -267,5 +289,5 @@ export const warning_when_set = /*@__PURE__*/
  * @generated from extension: string tool_argument = 50042;
  */
 export const tool_argument = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 22);
+  extDesc(file_stoa_v1_options, 23);
 

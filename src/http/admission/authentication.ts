@@ -1,5 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Admitted } from "../../calls/call.ts";
+import { Operator } from "../../calls/operator.ts";
 import type { KeyHolder, ServiceTable, ShowingCall, ShownKey } from "../../calls/service-table.ts";
 import { registrationHeader } from "../../contract/registration.ts";
 import { StoaError, StoredDamage } from "../../errors.ts";
@@ -45,7 +46,7 @@ export class Authentication {
     let caller: Admitted["caller"];
     try {
       caller = await this.#authenticate(context, rpc, holder);
-      if (typeof caller === "object") limits.callAs(caller.createdAt);
+      if (caller !== undefined && !(caller instanceof Operator)) limits.callAs(caller.createdAt);
     } catch (error) {
       logDamage(context, rpc, error);
       if (!isUnauthorized(error) || context.notes.agent !== undefined) throw error;
@@ -69,7 +70,7 @@ export class Authentication {
     try {
       const holder = key && (await this.#table.keys.find(key, { rpc, signal: context.signal }));
       const caller = await this.#authenticate(context, rpc, holder, idempotencyKey ?? null);
-      if (typeof caller === "object") context.limits.callAs(caller.createdAt);
+      if (caller !== undefined && !(caller instanceof Operator)) context.limits.callAs(caller.createdAt);
       return caller;
     } catch (error) {
       logDamage(context, rpc, error);
