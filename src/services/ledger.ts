@@ -2,6 +2,8 @@ import { hash } from "node:crypto";
 import { create, getOption } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
+  type FindReceiptRequest,
+  FindReceiptResponseSchema,
   GetCanonicalReceiptResponseSchema,
   GetReceiptResponseSchema,
   LedgerService,
@@ -17,6 +19,7 @@ import { media_type } from "../../gen/stoa/v1/options_pb.js";
 import type { Receipt } from "../../gen/stoa/v1/receipt_pb.js";
 import { Latest } from "../calls/latest.ts";
 import { integerDefault } from "../contract/defaults.ts";
+import { badInput } from "../errors.ts";
 import type { Ledger, ReceiptRow } from "../ledger/ledger.ts";
 import type { ReceiptMapper } from "./receipt-mapper.ts";
 import type { StreamPace } from "./stream-pace.ts";
@@ -41,14 +44,21 @@ export function createLedgerService(
   /** Whether the chain verifies up to here, and the guard has it in its file: it cannot be lost unnoticed. */
   const isProved = ({ seq, isFinal }: { seq: number; isFinal: boolean }) =>
     isFinal && (ledger.verifier.failsAt === undefined || seq < ledger.verifier.failsAt);
+  /** A receipt with its commands. The envelope holds addresses as well, which follow the configuration. */
+  const envelopeOf = (context: HandlerContext, row: ReceiptRow & { isFinal: boolean }) => {
+    const receipt = receiptOf(row);
+    mark(context, receipt, hash("sha256", `${row.hash} ${receipt.url}`), isProved(row));
+    return { receipt, verify: mapper.verifyCommands(row) };
+  };
   return {
     async getReceipt({ seq }, context) {
       const row = await ledger.receipts.get(context.signal, Number(seq));
-      const receipt = receiptOf(row);
-      const verify = mapper.verifyCommands(row);
-      // The envelope holds addresses as well, which follow the configuration.
-      mark(context, receipt, hash("sha256", `${row.hash} ${receipt.url}`), isProved(row));
-      return { $typeName: GetReceiptResponseSchema.typeName, receipt, verify };
+      return { $typeName: GetReceiptResponseSchema.typeName, ...envelopeOf(context, row) };
+    },
+
+    async findReceipt(request, context) {
+      const row = await find(ledger, request, context.signal);
+      return { $typeName: FindReceiptResponseSchema.typeName, ...envelopeOf(context, row) };
     },
 
     async getCanonicalReceipt({ seq }, context) {
@@ -96,6 +106,19 @@ export function createLedgerService(
       });
     },
   };
+}
+
+/** @throws StoaError `bad_input` unless the request has a hash alone, or a book and a session */
+function find({ receipts }: Ledger, { hash, book, session }: FindReceiptRequest, signal: AbortSignal) {
+  if (hash !== undefined) {
+    if (book === undefined && session === undefined) return receipts.getByHash(signal, hash);
+    throw badInput("hash", "Give hash alone, or book and session.");
+  }
+  if (book !== undefined && session !== undefined) return receipts.getOfSession(signal, book, session);
+  throw badInput(
+    book === undefined ? (session === undefined ? "hash" : "book") : "session",
+    "Give hash, or book and session.",
+  );
 }
 
 /**

@@ -32,6 +32,7 @@ describe("the sentence about a broken rule", () => {
         "from must be an integer from 0 to 9,007,199,254,740,991.",
         "from must be an integer from 1 to 9,007,199,254,740,991.",
         "grace_seconds must be an integer from 0 to 86,400.",
+        "hash must be 64 hexadecimal digits in lower case.",
         "id must be an integer from 1 to 9,007,199,254,740,991.",
         "index must be an integer from 0 to 9,007,199,254,740,991.",
         "item must be post, comment, agent, community or report.",

@@ -52,6 +52,59 @@ export declare type GetReceiptResponse = Message<"stoa.v1.GetReceiptResponse"> &
 export declare const GetReceiptResponseSchema: GenMessage<GetReceiptResponse>;
 
 /**
+ * @generated from message stoa.v1.FindReceiptRequest
+ */
+export declare type FindReceiptRequest = Message<"stoa.v1.FindReceiptRequest"> & {
+  /**
+   * The hash of the receipt.
+   *
+   * @generated from field: optional string hash = 1;
+   */
+  hash?: string | undefined;
+
+  /**
+   * The book of a session, with `session` instead of `hash`. It is compared exactly.
+   *
+   * @generated from field: optional string book = 2;
+   */
+  book?: string | undefined;
+
+  /**
+   * The date of the session, YYYY-MM-DD.
+   *
+   * @generated from field: optional string session = 3;
+   */
+  session?: string | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.FindReceiptRequest.
+ * Use `create(FindReceiptRequestSchema)` to create a new message.
+ */
+export declare const FindReceiptRequestSchema: GenMessage<FindReceiptRequest>;
+
+/**
+ * @generated from message stoa.v1.FindReceiptResponse
+ */
+export declare type FindReceiptResponse = Message<"stoa.v1.FindReceiptResponse"> & {
+  /**
+   * @generated from field: stoa.v1.Receipt receipt = 1;
+   */
+  receipt?: Receipt | undefined;
+
+  /**
+   * @generated from field: stoa.v1.VerifyCommands verify = 2;
+   */
+  verify?: VerifyCommands | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.FindReceiptResponse.
+ * Use `create(FindReceiptResponseSchema)` to create a new message.
+ */
+export declare const FindReceiptResponseSchema: GenMessage<FindReceiptResponse>;
+
+/**
  * @generated from message stoa.v1.GetCanonicalReceiptRequest
  */
 export declare type GetCanonicalReceiptRequest = Message<"stoa.v1.GetCanonicalReceiptRequest"> & {
@@ -290,6 +343,16 @@ export declare const LedgerService: GenService<{
     methodKind: "unary";
     input: typeof GetReceiptRequestSchema;
     output: typeof GetReceiptResponseSchema;
+  },
+  /**
+   * A receipt by its hash, or by its book and session, as GetReceipt returns it.
+   *
+   * @generated from rpc stoa.v1.LedgerService.FindReceipt
+   */
+  findReceipt: {
+    methodKind: "unary";
+    input: typeof FindReceiptRequestSchema;
+    output: typeof FindReceiptResponseSchema;
   },
   /**
    * The exact bytes of a receipt's document. Their SHA-256 is the receipt's hash. The reply for a damaged receipt has

@@ -1,7 +1,15 @@
 import { notFound } from "../../errors.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
-import { type Head, listReceiptLengths, listReceipts, type ReceiptRow, readHead } from "../../store/tables/receipts.ts";
+import {
+  findSeqOfHash,
+  type Head,
+  listReceiptLengths,
+  listReceipts,
+  type ReceiptRow,
+  readHead,
+} from "../../store/tables/receipts.ts";
+import { findSealedSession } from "../../store/tables/seals.ts";
 import { GrowthWatch } from "../../timing/growth-watch.ts";
 import { sleep } from "../../timing/wait.ts";
 import { findWithGuard } from "../head-guard/guarded-sealing.ts";
@@ -98,6 +106,20 @@ export class ReceiptReader {
     }
     this.#onMissing();
     throw missingReceipt(seq);
+  }
+
+  /** Reads a receipt by its hash, as `get` does. @throws StoaError also `not_found`, field `hash` */
+  async getByHash(signal: AbortSignal, hash: string): Promise<ReceiptRow & { isFinal: boolean }> {
+    const seq = await findSeqOfHash(this.#db.reader(signal), hash);
+    if (seq === undefined) throw notFound("No receipt has this hash.", "hash");
+    return this.get(signal, seq);
+  }
+
+  /** Reads the receipt that seals a session of a book, as `get` does. @throws StoaError also `not_found`, field `session` */
+  async getOfSession(signal: AbortSignal, book: string, session: string): Promise<ReceiptRow & { isFinal: boolean }> {
+    const seq = await findSealedSession(this.#db.reader(signal), book, session);
+    if (seq === undefined) throw notFound("No receipt seals this session of this book.", "session");
+    return this.get(signal, seq);
   }
 
   /**

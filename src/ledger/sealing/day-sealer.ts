@@ -3,7 +3,7 @@ import { chainStart } from "../../receipt/verify.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
 import type { ReceiptRow } from "../../store/tables/receipts.ts";
-import { listSealedDays } from "../../store/tables/seals.ts";
+import { findSealedDay, listSealedDays } from "../../store/tables/seals.ts";
 import { dateOf, dayMs, startOf } from "../calendar.ts";
 import { approveHeadTime } from "../clock/approve-head-time.ts";
 import type { LedgerLog } from "../log.ts";
@@ -52,8 +52,10 @@ export class DaySealer {
     const { db, now, firstDay, sealer, verifier } = this.#options;
     const reader = db.longReader(signal);
     checkSealable(date, firstDay, now());
-    const exists = () => new StoaError("exists", `The day ${date} is sealed.`, { field: "date" });
-    if ((await listSealedDays(reader, date))[0] === date) throw exists();
+    const exists = (seq: number | undefined) =>
+      new StoaError("exists", `Receipt ${seq} seals the day ${date}.`, { field: "date" });
+    const known = await findSealedDay(reader, date);
+    if (known !== undefined) throw exists(known);
     const blockReason = await sealer.blockReason(signal);
     if (blockReason !== undefined) throw new SealingBlocked(blockReason);
     const prior = await verifier.alarm.refresh(reader);
@@ -61,7 +63,7 @@ export class DaySealer {
     const acts = await db.onOneServer(signal, hashUnsealed);
     const { made, verified } = await sealer.write(signal, async (sealing) => {
       const outcome = await sealDay(sealing, date, before, acts);
-      if (outcome.receipt === undefined) throw exists();
+      if (outcome.receipt === undefined) throw exists(await findSealedDay(sealing.tx, date));
       return { made: reply(outcome.receipt), verified: outcome.verified };
     });
     await verifier.record(verified, true, prior);

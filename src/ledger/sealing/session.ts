@@ -1,7 +1,7 @@
 import { badInput, StoaError } from "../../errors.ts";
 import type { Json } from "../../receipt/canonical.ts";
 import { lockHead, type ReceiptRow } from "../../store/tables/receipts.ts";
-import { insertSealedSession } from "../../store/tables/seals.ts";
+import { findSealedSession, insertSealedSession } from "../../store/tables/seals.ts";
 import { dateOf } from "../calendar.ts";
 import { append, type Sealing } from "./append.ts";
 import { checkDate } from "./day.ts";
@@ -36,7 +36,8 @@ export async function sealSession(sealing: Sealing, input: SessionInput): Promis
 
   const head = await lockHead(tx);
   if (!(await insertSealedSession(tx, book, session, head.seq + 1))) {
-    throw new StoaError("exists", `The session ${session} of this book is sealed.`, { field: "session" });
+    const seq = await findSealedSession(tx, book, session);
+    throw new StoaError("exists", `Receipt ${seq} seals the session ${session} of this book.`, { field: "session" });
   }
   return append(sealing, head, {
     book,

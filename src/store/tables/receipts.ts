@@ -65,6 +65,16 @@ export async function findReceipt(db: Queryable, seq: number): Promise<ReceiptRo
   return (await db.rows<ReceiptRow>(`SELECT ${columns} FROM receipts WHERE seq = ?`, [seq]))[0];
 }
 
+/** The seq of the receipt with this hash; undefined if no receipt, and no later one, names it. */
+export async function findSeqOfHash(db: Queryable, hash: string): Promise<number | undefined> {
+  // Hashes have no index. The receipt after it names it, and the head has that of the newest.
+  const rows = await db.rows<{ seq: number }>(
+    "SELECT seq - 1 AS seq FROM receipts WHERE prev_hash = ? AND seq > 1 UNION SELECT seq FROM ledger_head WHERE id = 1 AND hash = ?",
+    [hash, hash],
+  );
+  return rows[0]?.seq;
+}
+
 /** A receipt, and the hash of another receipt at the same moment. */
 export async function findReceiptBeside(
   db: Queryable,

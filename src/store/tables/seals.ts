@@ -15,6 +15,17 @@ export function insertSealedSession(tx: Tx, book: string, session: string, seq: 
   return insertOnce(tx, "INSERT INTO ledger_sessions (book, session, seq) VALUES (?, ?, ?)", params);
 }
 
+/** The seq of the receipt that seals a session of a book; undefined if none does. */
+export async function findSealedSession(db: Queryable, book: string, session: string): Promise<number | undefined> {
+  const sql = "SELECT seq FROM ledger_sessions WHERE book = ? AND session = ?";
+  return (await db.rows<{ seq: number }>(sql, [Buffer.from(book), session]))[0]?.seq;
+}
+
+/** The seq of the receipt that seals a day; undefined if none does. */
+export async function findSealedDay(db: Queryable, date: string): Promise<number | undefined> {
+  return (await db.rows<{ seq: number }>("SELECT seq FROM ledger_days WHERE date = ?", [date]))[0]?.seq;
+}
+
 async function insertOnce(tx: Tx, sql: string, params: (string | number | Buffer)[]): Promise<boolean> {
   try {
     await tx.run(sql, params);

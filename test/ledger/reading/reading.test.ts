@@ -232,6 +232,54 @@ describe("pages of receipts", () => {
   });
 });
 
+describe("a receipt that is looked for", () => {
+  const find = (query: Record<string, string>) => service.rest(`house/receipts/find?${new URLSearchParams(query)}`);
+  const envelopeOf = async (seq: number) => (await service.rest(`house/receipts/${seq}`)).body;
+
+  it("is found by its hash, wherever it is in the chain", async () => {
+    const { head_seq: head } = (await service.rest("house/receipts?limit=1")).body;
+    for (const seq of [1, 2, 60, head - 1, head]) {
+      const envelope = await envelopeOf(seq);
+      const { body, headers } = await find({ hash: envelope.receipt.hash });
+      expect(body).toEqual(envelope);
+      expect(headers.get("etag")).toMatch(/^"[0-9a-f]{64}"$/);
+    }
+  });
+
+  it("is found by its book and session, compared exactly, over each protocol", async () => {
+    const sealed = await service.seal({ book: "Ledger of Zeno ", session: "2026-01-06" });
+    const sought = { book: "Ledger of Zeno ", session: "2026-01-06" };
+    expect((await find(sought)).body).toEqual(await envelopeOf(Number(sealed.seq)));
+    for (const protocol of protocols) {
+      expect((await ledgerClient(service, protocol).findReceipt(sought)).receipt?.hash).toBe(sealed.hash);
+    }
+    for (const book of ["ledger of Zeno ", "Ledger of Zeno", "\u0000"]) {
+      const { status, body } = await find({ ...sought, book });
+      expect([status, body]).toMatchObject([404, { error: "not_found", field: "session" }]);
+    }
+  });
+
+  it.each<[Record<string, string>, number, string, string]>([
+    [{ hash: "0".repeat(64) }, 404, "not_found", "hash"],
+    [{ hash: "a".repeat(64) }, 404, "not_found", "hash"],
+    [{ hash: "A".repeat(64) }, 400, "bad_input", "hash"],
+    [{}, 400, "bad_input", "hash"],
+    [{ book: "books" }, 400, "bad_input", "session"],
+    [{ session: "2026-01-05" }, 400, "bad_input", "book"],
+    [{ hash: "a".repeat(64), book: "books", session: "2026-01-05" }, 400, "bad_input", "hash"],
+    [{ book: "books", session: "soon" }, 400, "bad_input", "session"],
+  ])("is not found by %j", async (query, status, error, field) => {
+    const reply = await find(query);
+    expect([reply.status, reply.body]).toMatchObject([status, { ok: false, error, field }]);
+  });
+
+  it("is named where its session is sealed a second time", async () => {
+    const { seq } = await service.seal({ book: "once", session: "2026-01-05" });
+    const again = service.seal({ book: "once", session: "2026-01-05" });
+    await expect(again).rejects.toThrow(`Receipt ${seq} seals the session 2026-01-05 of this book.`);
+  });
+});
+
 it("a receipt that is sealed during its request is never reported as missing", async () => {
   const { db } = await startLedger();
   const [sealing, reading] = [await openLedger(db), await openLedger(db)];
