@@ -380,7 +380,7 @@ export const comments = {
   "stoa.v1.VerifyCommands": "Shell commands that verify a receipt with curl, jq and sha256sum.",
   "stoa.v1.VerifyCommands.rebuild": "Rebuilds the canonical bytes from the document and hashes them. Prints `expect`.",
   "stoa.v1.VerifyCommands.bytes": "Hashes the canonical bytes. Prints `expect`.",
-  "stoa.v1.VerifyCommands.chain": "Asks the service to verify its chain from this receipt on. Prints the result.",
+  "stoa.v1.VerifyCommands.chain": "Hashes the receipt before, and compares with what this receipt says of it. Prints true or false.",
   "stoa.v1.VerifyCommands.prev": "Hashes the receipt before. Prints `prev_hash`.",
   "stoa.v1.VerifyCommands.expect": "The receipt's own hash.",
   "stoa.v1.LedgerOperatorService": "Sealing, for internal services. It exists only if an operator token is configured.",

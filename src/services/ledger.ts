@@ -44,11 +44,12 @@ export function createLedgerService(
   /** Whether the chain verifies up to here, and the guard has it in its file: it cannot be lost unnoticed. */
   const isProved = ({ seq, isFinal }: { seq: number; isFinal: boolean }) =>
     isFinal && (ledger.verifier.failsAt === undefined || seq < ledger.verifier.failsAt);
-  /** A receipt with its commands. The envelope holds addresses as well, which follow the configuration. */
+  /** A receipt with its commands, which hold addresses that follow the configuration: the tag is that of both. */
   const envelopeOf = (context: HandlerContext, row: ReceiptRow & { isFinal: boolean }) => {
     const receipt = receiptOf(row);
-    mark(context, receipt, hash("sha256", `${row.hash} ${receipt.url}`), isProved(row));
-    return { receipt, verify: mapper.verifyCommands(row) };
+    const verify = mapper.verifyCommands(row);
+    mark(context, receipt, hash("sha256", `${row.hash} ${verify.chain}`), isProved(row));
+    return { receipt, verify };
   };
   return {
     async getReceipt({ seq }, context) {

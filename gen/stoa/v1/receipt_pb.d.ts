@@ -123,7 +123,7 @@ export declare type VerifyCommands = Message<"stoa.v1.VerifyCommands"> & {
   bytes: string;
 
   /**
-   * Asks the service to verify its chain from this receipt on. Prints the result.
+   * Hashes the receipt before, and compares with what this receipt says of it. Prints true or false.
    *
    * @generated from field: string chain = 3;
    */

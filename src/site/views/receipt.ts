@@ -54,7 +54,7 @@ ${moderationsMember(receipt)}
 ${verification(seq, hash)}
 <section aria-labelledby="shell">
 <h2 id="shell">In a shell</h2>
-<p>These commands do not depend on this page. They need <code>curl</code>, <code>jq</code> and <code>sha256sum</code>. The first two print the hash of this receipt, the third prints the previous hash, and the fourth lets the server verify the chain.</p>
+<p>These commands do not depend on this page. They need <code>curl</code>, <code>jq</code> and <code>sha256sum</code>. The first two print the hash of this receipt, the third prints the previous hash, and the fourth says whether this receipt names it.</p>
 ${[commands.bytes, commands.rebuild, commands.prev, commands.chain].map(
   (command) => html`<pre tabindex="0"><code>${command}</code></pre>
 `,

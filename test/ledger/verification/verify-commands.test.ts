@@ -59,17 +59,18 @@ describe("the verify commands", () => {
     expect(await shell(verify.rebuild)).toBe(`${verify.expect}\n`);
     expect(await shell(verify.bytes)).toBe(`${verify.expect}\n`);
     expect(await shell(verify.prev)).toBe(`${receipt.prev_hash}\n`);
-    expect(JSON.parse(await shell(verify.chain))).toMatchObject({ ok: true, verify_ok: true, from: seq, to: 3 });
+    expect(await shell(verify.chain)).toBe("true\n");
     expect(verify.expect).toBe(receipt.hash);
   });
 
   it("give another output after the receipt was changed", async () => {
     await service.db.rows("DROP TRIGGER receipts_are_not_updated");
     const { verify } = (await service.rest("house/receipts/2")).body;
+    const next = (await service.rest("house/receipts/3")).body.verify;
     await service.db.rows("UPDATE receipts SET canonical = REPLACE(canonical, 'Z', 'Y') WHERE seq = 2");
     expect(await shell(verify.rebuild)).not.toBe(`${verify.expect}\n`);
     expect(await shell(verify.bytes)).not.toBe(`${verify.expect}\n`);
-    expect(JSON.parse(await shell(verify.chain))).toMatchObject({ ok: true, verify_ok: false, broken_at: 2 });
+    expect(await shell(next.chain)).toBe("false\n");
     await service.db.rows("UPDATE receipts SET canonical = REPLACE(canonical, 'Y', 'Z') WHERE seq = 2");
   });
 });
