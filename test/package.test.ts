@@ -151,7 +151,11 @@ describe("the package", () => {
     const typescript = files.filter((name) => name.endsWith(".ts") && !name.endsWith(".d.ts"));
     expect(typescript).toEqual([]);
     expect(files.filter((name) => /store|board|http\/|sql/.test(name))).toEqual([]);
-    expect(files.filter((name) => !/[/\\]/.test(name)).sort()).toEqual(["README.md", "gen", "lib", "package.json"]);
+    const top = files.filter((name) => !/[/\\]/.test(name));
+    expect(top.sort()).toEqual(["README.md", "gen", "lib", "package.json", "proto"]);
+    expect(files.filter((name) => /^proto[/\\].*\./.test(name))).toEqual([
+      join("proto/stoa/v1/grpc_service_config.json"),
+    ]);
   });
 
   /** The program on a page of documentation: all its blocks of TypeScript, for this service. */
