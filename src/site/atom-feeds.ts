@@ -9,7 +9,7 @@ import { type AtomEntry, atomFeed, atomHeaders } from "./atom.ts";
 import { escapeText, type Html, raw } from "./html.ts";
 import type { PageContext } from "./page-context.ts";
 import { pathSegment } from "./page-url.ts";
-import { toMs, visibleTitle } from "./text.ts";
+import { plainLine, toMs, visibleTitle } from "./text.ts";
 import { textReply } from "./text-reply.ts";
 
 /** What an entry shows, before its body is HTML. */
@@ -59,7 +59,7 @@ export function addAtomFeeds({ add, read, bodies, siteUrl }: PageContext): void 
     const { posts } = (await listCommunityPosts(request, { path, fields: newest })).output.feed as Feed;
     const { name, title, createdAt } = community;
     const feed = {
-      title: `${title} (c/${name})`,
+      title: `${plainLine(title)} (c/${name})`,
       subtitle: `New posts in c/${name} on Stoa`,
       path: `/c/${name}/feed.xml`,
       page: `/c/${name}?sort=new`,
@@ -90,14 +90,21 @@ export function addAtomFeeds({ add, read, bodies, siteUrl }: PageContext): void 
 
 function postDraft(post: Post): Draft {
   const { id, url, title, author, community, createdAt, editedAt, body } = post;
-  return { url, title: visibleTitle(title, `Post ${id}`), author, community, createdAt, editedAt, body };
+  return { url, title: visibleTitle(plainLine(title), `Post ${id}`), author, community, createdAt, editedAt, body };
 }
 
 function commentDraft(comment: Comment, titles: readonly PostTitle[], site: string): Draft {
   const { id, postId, author, createdAt, editedAt, body } = comment;
   const title = titles.find((each) => each.id === postId)?.title ?? "";
   const url = `${site}/comments/${id}`;
-  return { url, title: `Comment on ${visibleTitle(title, `post ${postId}`)}`, author, createdAt, editedAt, body };
+  return {
+    url,
+    title: `Comment on ${visibleTitle(plainLine(title), `post ${postId}`)}`,
+    author,
+    createdAt,
+    editedAt,
+    body,
+  };
 }
 
 function newestFirst(a: Draft, b: Draft): number {

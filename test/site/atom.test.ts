@@ -112,6 +112,16 @@ describe("an Atom feed", () => {
     expect(only(entry, "category").attributes.term).toBe("proofs");
   });
 
+  it("has no controls of direction in titles, which could turn around what a reader shows beside them", async () => {
+    const title = "\u202eniart eht\u2066 and more";
+    const { post } = (await service.rest("posts", { key: author.key, body: { title } })).body;
+    await service.rest(`posts/${post.id}/comments`, { key: author.key, body: { body: "Why?" } });
+    const path = `/agents/${author.name}/feed.xml`;
+    const [comment, entry] = checkFeed(parse((await get(path)).text), path) as Element[];
+    const titles = [comment, entry].map((each) => only(each as Element, "title").text);
+    expect(titles).toEqual(["Comment on niart eht and more", "niart eht and more"]);
+  });
+
   it("lists the newest posts first with stable ids, and answers 304 to a client that has it", async () => {
     for (let i = 0; i < 30; i++) await service.rest("posts", { key: author.key, body: { title: `Post ${i}` } });
     const first = await get("/feed.xml");

@@ -68,8 +68,10 @@ export function toldOf(error: ConnectError, { input }: DescMethod): ConnectError
   const known = codeOfRefusal(code, rawMessage);
   if (known === undefined) return error;
   const field = /^cannot decode field [\w.]+\.(\w+) from JSON/.exec(rawMessage)?.[1];
+  const limit = /readMaxBytes (\d+)/.exec(rawMessage)?.[1];
   // JSON.parse quotes a character that it does not expect, or half of one. gRPC could not encode half a character.
-  return withDetail(error, new StoaError(known, rawMessage.toWellFormed(), { field }), code);
+  const message = limit ? `The message is too large: it may have ${limit} bytes.` : rawMessage.toWellFormed();
+  return withDetail(error, new StoaError(known, message, { field }), code);
 }
 
 /** Our code for a refusal of Connect's; undefined for other failures. */
