@@ -68,12 +68,17 @@ export async function search<Type extends Searched>(
   const scope: SearchScope = { type, communityId, authorId, required, excluded };
   const identity = [text, type, communityId ?? null, authorId ?? null, sort];
   const start = cursor === undefined ? undefined : decodeSearchCursor(cursor, identity, words);
-  const plan = start?.plan ?? (await planSearch(db, scope, sort, words));
+  let plan = start?.plan ?? (await planSearch(db, scope, sort, words));
   const found: { position: Position; row: SearchedRows[Type] }[] = [];
   let after: Position | undefined = start?.after;
   const endsAt = performance.now() + roundsMs;
   for (let round = 0; round < maxRounds && found.length <= limit; round++) {
-    const { entries, end } = await nextEntries(db, scope, plan, after, limit + 1 - found.length);
+    const next = await nextEntries(db, scope, plan, after, limit + 1 - found.length);
+    if (next === undefined) {
+      plan = { by: "scan" };
+      continue;
+    }
+    const { entries, end } = next;
     // Some may have been removed since the index was read.
     const rows = await findSearched(
       db,
@@ -98,7 +103,7 @@ export async function search<Type extends Searched>(
 
 /**
  * The next entries in order, at most `count`.
- * @returns them, and where the next ones begin; `end` is undefined if there are no more
+ * @returns them, and where the next ones begin; `end` is undefined if there are no more. Undefined if the index finds too much
  */
 async function nextEntries(
   db: Queryable,
@@ -106,13 +111,13 @@ async function nextEntries(
   plan: SearchPlan,
   after: Position | undefined,
   count: number,
-): Promise<{ entries: Position[]; end: Position | undefined }> {
+): Promise<{ entries: Position[]; end: Position | undefined } | undefined> {
   if (plan.by === "rank") return nextByRank(db, restOf(scope, plan.words), plan.words, after, count);
   const before = after?.id ?? Number.MAX_SAFE_INTEGER;
   if (plan.by === "newest") {
     const ids = await listNewest(db, restOf(scope, plan.words), plan.words, before, count);
-    const entries = ids.map(positionOf);
-    return { entries, end: ids.length === count ? entries.at(-1) : undefined };
+    const entries = ids?.map(positionOf);
+    return entries && { entries, end: entries.length === count ? entries.at(-1) : undefined };
   }
   const last = await lastOfNewest(db, scope, before, scanSize);
   const entries = (await scanNewest(db, scope, before, last ?? 0, count)).map(positionOf);
@@ -127,8 +132,9 @@ async function nextByRank(
   words: readonly string[],
   after: Position | undefined,
   count: number,
-): Promise<{ entries: Position[]; end: Position | undefined }> {
+): Promise<{ entries: Position[]; end: Position | undefined } | undefined> {
   const all = await listByRank(db, scope, words, after === undefined ? count : maxRanked);
+  if (all === undefined) return undefined;
   const rest = after === undefined ? all : behind(all, after);
   const entries = rest.slice(0, count);
   return { entries, end: entries.length === count ? entries.at(-1) : undefined };

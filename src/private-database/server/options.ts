@@ -25,6 +25,8 @@ export function serverArgs(flavour: Flavour, folder: string, socketFolder: strin
     // Small steps, and a limit for temporary tables: FreeSpace relies on the space that is left.
     "--innodb-autoextend-increment=8",
     "--innodb-temp-data-file-path=ibtmp1:12M:autoextend:max:64M",
+    // What one search may take: some 600,000 results. One that finds more reads the newest items instead.
+    "--innodb-ft-result-cache-limit=64M",
     "--max-connections=200",
     "--performance-schema=OFF",
     ...flavourArgs(flavour, socketFolder),

@@ -67,6 +67,16 @@ export function schemaFaultOf(error: unknown): Error | undefined {
   return [1054, 1146, 1176, 1812, 1932].includes(fault?.errno ?? 0) ? fault : undefined;
 }
 
+/**
+ * Whether a full-text search has found more than the server may remember of one (innodb_ft_result_cache_limit): 188 of MySQL,
+ * 128 of MariaDB.
+ * @param error the driver's, or what `toStoaError` made of it
+ */
+export function hasFoundTooMuch(error: unknown): boolean {
+  const { errno } = ((error instanceof StoaError ? error.cause : error) ?? {}) as DriverError;
+  return errno === 188 || errno === 128;
+}
+
 /** COMMIT got no clear answer: the transaction may have taken effect. */
 export class CommitInDoubt extends StoaError {
   constructor(cause: unknown) {

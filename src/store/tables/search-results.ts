@@ -1,3 +1,4 @@
+import { hasFoundTooMuch } from "../database/database-errors.ts";
 import type { Param, Queryable } from "../database/queryable.ts";
 import type { Searched } from "./search-index.ts";
 
@@ -68,43 +69,59 @@ export async function sampleNewest(
 
 /**
  * The full-text index reads every item that holds the words, and ranks it. So common words are not looked up there
- * (board/search/plan.ts), and a search that still takes long ends by its deadline.
+ * (board/search/plan.ts), and a search that still takes long ends by its deadline. The server's setting
+ * innodb_ft_result_cache_limit bounds the bytes: about 100 for each item.
+ * @returns undefined if there are more items than that
  */
+async function lookUp<Row>(db: Queryable, sql: string, params: readonly Param[]): Promise<Row[] | undefined> {
+  try {
+    return await db.rows<Row>(sql, params);
+  } catch (error) {
+    if (hasFoundTooMuch(error)) return undefined;
+    throw error;
+  }
+}
 
-/** The results with the highest ranks, the newer first among equals. @param words found by the index; at least one */
-export async function listByRank(
+/**
+ * The results with the highest ranks, the newer first among equals.
+ * @param words found by the index; at least one
+ * @returns undefined if the index finds too many
+ */
+export function listByRank(
   db: Queryable,
   scope: SearchScope,
   words: readonly string[],
   limit: number,
-): Promise<Ranked[]> {
+): Promise<Ranked[] | undefined> {
   const conditions = needlesOf(scope);
   const filter = filterOf(scope);
   const match = "MATCH (s.tokens) AGAINST (? IN BOOLEAN MODE)";
-  return db.rows<Ranked>(
+  return lookUp<Ranked>(
+    db,
     `SELECT s.id, ${match} AS relevance FROM search_${scope.type} s WHERE ${match} AND ${filter.sql} AND ${conditions.sql}
      ORDER BY relevance DESC, s.id DESC LIMIT ?`,
     [expression(words), expression(words), ...filter.params, ...conditions.params, String(limit)],
   );
 }
 
-/** The newest results before the id `before`. @param words found by the index; at least one */
+/** The newest results before the id `before`, like `listByRank`. */
 export async function listNewest(
   db: Queryable,
   scope: SearchScope,
   words: readonly string[],
   before: number,
   limit: number,
-): Promise<number[]> {
+): Promise<number[] | undefined> {
   const conditions = needlesOf(scope);
   const filter = filterOf(scope);
-  const rows = await db.rows<{ id: number }>(
+  const rows = await lookUp<{ id: number }>(
+    db,
     `SELECT s.id FROM search_${scope.type} s
      WHERE MATCH (s.tokens) AGAINST (? IN BOOLEAN MODE) AND s.id < ? AND ${filter.sql} AND ${conditions.sql}
      ORDER BY s.id DESC LIMIT ?`,
     [expression(words), before, ...filter.params, ...conditions.params, String(limit)],
   );
-  return rows.map(({ id }) => id);
+  return rows?.map(({ id }) => id);
 }
 
 /** The id of the last of `count` items before the id `before`, newest first; undefined if there are fewer. */
