@@ -29,7 +29,7 @@ export interface ShowingCall {
 export interface ShownCredentials {
   /** The value of its Authorization header. */
   authorization: string | null;
-  /** The value of X-API-Key. Other services read it. This one tells who sends it. */
+  /** The value of X-API-Key. Other services read it; here, the refusal says that it is not read. */
   otherKey: string | null;
   idempotencyKey: string | null;
 }

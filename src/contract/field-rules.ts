@@ -28,7 +28,6 @@ export interface KeyInText {
 
 /** How many different keys a text may seem to hold. They are all looked up. */
 const maxKeysInText = 16;
-const noKeys: readonly KeyInText[] = [];
 
 /**
  * Checks a request against the field rules of the contract.
@@ -66,7 +65,7 @@ function faultAt(path: Path): Fault {
 /** The texts of messages. To look an option up takes longer than to check a text. */
 const textFields = new Map<DescMessage, readonly { field: DescField; kind: Text }[]>();
 
-function textFaults(desc: DescMessage, message: Message): { faults: Fault[]; keys: readonly KeyInText[] } {
+function textFaults(desc: DescMessage, message: Message): { faults: Fault[]; keys: KeyInText[] } {
   let fields = textFields.get(desc);
   if (fields === undefined) {
     fields = desc.fields
@@ -75,15 +74,18 @@ function textFaults(desc: DescMessage, message: Message): { faults: Fault[]; key
     textFields.set(desc, fields);
   }
   const faults: Fault[] = [];
-  let keys = noKeys;
+  const keys: KeyInText[] = [];
   for (const { field, kind } of fields) {
     const { name, number, localName } = field;
     const value = (message as unknown as Record<string, string | undefined>)[localName];
     if (value === undefined) continue;
-    const mayHoldSecret = secretBegins.test(value);
-    const fault = faultOfText(kind, name, value) ?? (mayHoldSecret ? faultOfSecrets(name, value) : undefined);
+    let fault = faultOfText(kind, name, value);
+    if (secretBegins.test(value)) {
+      const found = keysIn(name, value);
+      fault ??= faultOfSecrets(name, value, found.length);
+      keys.push(...found);
+    }
     if (fault !== undefined) faults.push({ number, field: name, message: fault });
-    else if (mayHoldSecret) keys = [...keys, ...keysIn(name, value)];
   }
   return { faults, keys };
 }
@@ -92,7 +94,8 @@ function textFaults(desc: DescMessage, message: Message): { faults: Fault[]; key
 const minDifferent = 10;
 const repeated = /(.)\1{4}/;
 
-function faultOfSecrets(name: string, value: string): string | undefined {
+/** @param keys how many texts of the form of an API key it holds */
+function faultOfSecrets(name: string, value: string, keys: number): string | undefined {
   for (const secret of secretForms) {
     for (const { groups } of value.matchAll(secret.form)) {
       const random = groups?.secret ?? "";
@@ -101,9 +104,7 @@ function faultOfSecrets(name: string, value: string): string | undefined {
       return `${name} holds ${secret.name}, which everybody could use. Leave it out, and revoke it if anybody has seen it.`;
     }
   }
-  return keysIn(name, value).length > maxKeysInText
-    ? `${name} holds more than ${maxKeysInText} texts of the form of an API key.`
-    : undefined;
+  return keys > maxKeysInText ? `${name} holds more than ${maxKeysInText} texts of the form of an API key.` : undefined;
 }
 
 function keysIn(field: string, value: string): KeyInText[] {

@@ -138,35 +138,26 @@ export async function revokeKeys(tx: Tx, agentId: number): Promise<boolean> {
 }
 
 /**
- * Revokes one key of an agent that is locked. If it is the current key, the previous one takes its place while its grace lasts.
- * @returns whether it was the current key; undefined if the agent does not have it
+ * Revokes one key of an agent that is locked. In place of the current key comes the previous one, while its grace lasts.
+ * @returns whether it was the current key
  */
-export async function revokeKey(tx: Tx, agentId: number, hash: Buffer, now: number): Promise<boolean | undefined> {
-  interface Keys {
-    key_hash: Buffer | null;
-    previous_key_hash: Buffer | null;
-    previous_key_expires_at: number | null;
-  }
-  const columns = "key_hash, previous_key_hash, previous_key_expires_at";
-  const places = [
-    { table: "agents", id: "id", none: noKeyHash(), more: ", key_reply = NULL" },
+export async function revokeKey(tx: Tx, agentId: number, hash: Buffer, now: number): Promise<boolean> {
+  const withoutPrevious = "previous_key_hash = NULL, previous_key_expires_at = NULL";
+  let wasCurrent = false;
+  for (const { table, id, none, more } of [
+    { table: "agents", id: "id", none: noKeyHash(), more: "key_reply = NULL," },
     { table: "suspensions", id: "agent_id", none: null, more: "" },
-  ];
-  for (const { table, id, none, more } of places) {
-    const [keys] = await tx.rows<Keys>(`SELECT ${columns} FROM ${table} WHERE ${id} = ? FOR UPDATE`, [agentId]);
-    const withoutPrevious = "previous_key_hash = NULL, previous_key_expires_at = NULL";
-    if (keys?.key_hash?.equals(hash)) {
-      const next = (keys.previous_key_expires_at ?? 0) > now ? keys.previous_key_hash : none;
-      const sql = `UPDATE ${table} SET key_hash = ?, ${withoutPrevious}${more} WHERE ${id} = ?`;
-      await tx.run(sql, [next, agentId]);
-      return true;
-    }
-    if (keys?.previous_key_hash?.equals(hash)) {
-      await tx.run(`UPDATE ${table} SET ${withoutPrevious} WHERE ${id} = ?`, [agentId]);
-      return false;
-    }
+  ]) {
+    const { affectedRows } = await tx.run(
+      `UPDATE ${table} SET key_hash = IF(previous_key_expires_at > ?, previous_key_hash, ?), ${more} ${withoutPrevious}
+       WHERE ${id} = ? AND key_hash = ?`,
+      [now, none, agentId, hash],
+    );
+    wasCurrent ||= affectedRows > 0;
+    const ofPrevious = `UPDATE ${table} SET ${withoutPrevious} WHERE ${id} = ? AND previous_key_hash = ?`;
+    await tx.run(ofPrevious, [agentId, hash]);
   }
-  return undefined;
+  return wasCurrent;
 }
 
 /** The name that stands for an agent that was erased. No agent can register it. */
