@@ -44,7 +44,7 @@ export const layers: Record<string, string> = {
     "errors gen receipt tlog rate-limits markdown contract board ledger log calls idempotency connect protobuf lru-cache",
   // The health and reflection services of gRPC, outside the contract.
   "grpc-services": "errors gen rate-limits timing calls connect protobuf",
-  metrics: "errors config timing calls fastify",
+  metrics: "errors config timing calls fastify protobuf",
   // The network.
   "http/requests": `${ofRequests} tracing http/port`,
   "http/admission": `${ofRequests} process http/requests`,

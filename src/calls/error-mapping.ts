@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type ErrorCode, StoaError } from "../errors.ts";
+import { grpcName } from "../tracing/call-span.ts";
 import type { Outcome } from "./call.ts";
 import { detailsOf } from "./error-details.ts";
 
@@ -67,6 +68,22 @@ export function outcomeOf(error: unknown): Outcome {
   if (!(error instanceof ConnectError)) return toStoaError(error).code;
   if (error.code === Code.Canceled) return "canceled";
   return !(error.cause instanceof StoaError) && unreadable.has(error.code) ? "refused" : toStoaError(error).code;
+}
+
+/**
+ * The status code of an outcome, as gRPC or Connect spells it (https://connectrpc.com/docs/protocol/#error-codes); undefined
+ * where it is not known, and for a success over Connect, which has no code.
+ */
+export function statusNameOf(outcome: Outcome, isGrpc: boolean): string | undefined {
+  if (outcome === "refused") return undefined;
+  if (outcome === "ok") return isGrpc ? grpcName("ok") : undefined;
+  const name = codeName(outcome === "canceled" ? Code.Canceled : codes[outcome]);
+  return isGrpc ? grpcName(name) : name;
+}
+
+/** A status code as Connect spells it. */
+export function codeName(code: Code): string {
+  return (Code[code] as string).replace(/(?<=[a-z])[A-Z]/g, "_$&").toLowerCase();
 }
 
 /** An error in the Error shape; absent members are left out. */

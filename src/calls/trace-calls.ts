@@ -2,7 +2,7 @@ import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { type ErrorCode, errorStatus } from "../errors.ts";
 import type { CallEnd, CallSpan } from "../tracing/call-span.ts";
 import { callOf } from "./call.ts";
-import { outcomeOf } from "./error-mapping.ts";
+import { codeName, outcomeOf } from "./error-mapping.ts";
 
 const succeeded: CallEnd = { outcome: "ok", isFailure: false, code: "ok" };
 const canceled: CallEnd = { outcome: "canceled", isFailure: false, code: codeName(Code.Canceled) };
@@ -39,9 +39,4 @@ function endFailed(span: CallSpan, error: unknown): void {
   const outcome = outcomeOf(error);
   const isFailure = outcome in errorStatus && errorStatus[outcome as ErrorCode] >= 500;
   span.end({ outcome, isFailure, code: codeName(error instanceof ConnectError ? error.code : Code.Internal) });
-}
-
-/** A status code as Connect spells it: https://connectrpc.com/docs/protocol/#error-codes. */
-function codeName(code: Code): string {
-  return (Code[code] as string).replace(/(?<=[a-z])[A-Z]/g, "_$&").toLowerCase();
 }

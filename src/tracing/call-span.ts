@@ -96,7 +96,7 @@ function ofRpc(method: string, { request }: TracedRequest): Described {
   const attributes = { "rpc.system.name": isGrpc ? "grpc" : "connectrpc", ...networkOf(request) };
   const finish = (span: Span, { code, isFailure }: CallEnd) => {
     // Connect has no code of success.
-    const status = isGrpc ? grpcName(code) : code === "ok" ? undefined : code;
+    const status = code !== undefined && isGrpc ? grpcName(code) : code === "ok" ? undefined : code;
     if (status !== undefined) span.setAttribute("rpc.status_code", status);
     if (isFailure && status !== undefined) span.setAttribute("error.type", status);
     span.end();
@@ -144,6 +144,6 @@ function networkOf({ httpVersion }: TracedRequest["request"]): Attributes {
 }
 
 /** The names that gRPC gives its status codes: https://github.com/grpc/grpc/blob/master/doc/statuscodes.md. */
-function grpcName(code: string | undefined): string | undefined {
-  return code === "canceled" ? "CANCELLED" : code?.toUpperCase();
+export function grpcName(code: string): string {
+  return code === "canceled" ? "CANCELLED" : code.toUpperCase();
 }

@@ -104,15 +104,51 @@ describe("GET /metrics", () => {
     });
     expect(samples.get(requests("StreamReceipts", "rest", "ok"))).toBe(1);
     expect(samples.get(requests("StreamReceipts", "grpc", "ok"))).toBe(1);
-    const of = (part: string) => samples.get(`stoa_request_duration_seconds_${part}operation="ListCommunities"}`);
+    const route =
+      'http_route="/api/v1/communities",http_request_method="GET",url_scheme="http",http_response_status_code="200"';
+    const of = (part: string) => samples.get(`http_server_request_duration_seconds_${part}${route}}`);
     expect(of('bucket{le="+Inf",')).toBe(1);
     expect(of('bucket{le="10",')).toBe(1);
     expect(of("count{")).toBe(1);
     expect(of("sum{")).toBeGreaterThan(0);
-    const held = [...samples].flatMap(([key, n]) => (/_bucket.*"ListCommunities"/.test(key) ? n : []));
+    const held = [...samples].flatMap(([key, n]) => (/_bucket.*"\/api\/v1\/communities"/.test(key) ? n : []));
     expect(held.length).toBeGreaterThan(10);
     expect(held, "a bucket holds what smaller ones hold").toEqual([...held].sort((a, b) => a - b));
-    expect([...samples.keys()].some((key) => /duration.*StreamReceipts/.test(key))).toBe(false);
+    expect([...samples.keys()].some((key) => /duration.*(StreamReceipts|receipts\/stream)/.test(key))).toBe(false);
+  });
+
+  it("names durations as OpenTelemetry does", async () => {
+    const target = await startLedger({ config: { metrics } });
+    const posts = target.connect(PostService, "grpc");
+    await target.rest("posts/4711");
+    const headers = { "content-type": "application/json" };
+    const tool = JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "list_posts", arguments: {} },
+    });
+    await (await fetch(`${target.url}/mcp`, { method: "POST", headers, body: tool })).text();
+    await posts.listPosts({});
+    await posts.getPost({ id: 4711n }).catch(() => {});
+    await target
+      .connect(PostService, "connect")
+      .getPost({ id: 4711n })
+      .catch(() => {});
+    await target.connect(PostService, "connect").listPosts({});
+    const http = (method: string, status: number, route: string) =>
+      `http_server_request_duration_seconds_count{http_route="${route}",http_request_method="${method}",url_scheme="http",http_response_status_code="${status}"}`;
+    const rpc = (system: string, method: string, status?: string) =>
+      `rpc_server_call_duration_seconds_count{rpc_system_name="${system}",rpc_method="stoa.v1.PostService/${method}"${status === undefined ? "" : `,rpc_status_code="${status}"`}}`;
+    const expected = [
+      http("GET", 404, "/api/v1/posts/{id}"),
+      http("POST", 200, "/mcp"),
+      rpc("grpc", "ListPosts", "OK"),
+      rpc("grpc", "GetPost", "NOT_FOUND"),
+      rpc("connectrpc", "GetPost", "not_found"),
+      rpc("connectrpc", "ListPosts"),
+    ];
+    for (const each of expected) await waitUntil(each, async () => (await scrape(target)).get(each) === 1);
   });
 
   it("has a value for each warning of /readyz", async () => {

@@ -106,9 +106,10 @@ function countedOf({ route, request, response, notes, arrivedAt }: RequestContex
   const { tool, outcome, isReplay = false, isShared = false } = notes;
   const rpc = route.rpc ?? tool;
   if (rpc === undefined) return undefined;
-  const ofHttp = tool !== undefined ? "mcp" : route.limits === "rest" ? "rest" : undefined;
+  const { template = tool === undefined ? undefined : route.url } = route;
+  const http = template === undefined ? undefined : { request, response, route: template };
+  const ofHttp = tool !== undefined ? "mcp" : http !== undefined ? "rest" : undefined;
   const protocol = ofHttp ?? grpcOf(request.headers["content-type"]) ?? "connect";
-  const code = outcome ?? (ofHttp !== undefined && response.statusCode < 400 ? "ok" : "refused");
-  const seconds = rpc.methodKind === "unary" ? (performance.now() - arrivedAt) / 1000 : undefined;
-  return { operation: rpc.name, protocol, code, seconds, isReplay, isShared };
+  const code = outcome ?? (http !== undefined && response.statusCode < 400 ? "ok" : "refused");
+  return { rpc, protocol, code, seconds: (performance.now() - arrivedAt) / 1000, isReplay, isShared, http };
 }

@@ -35,6 +35,8 @@ export interface SliceReader {
  */
 export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duplex {
   readonly reader: Reader;
+  /** Whether TLS carries HTTP. */
+  readonly encrypted: boolean;
   /** How much was given to the system, in bytes. */
   bytesWritten = 0;
   /** Since when the system has taken none of what is written, by `performance.now()`; undefined while nothing waits for it. */
@@ -55,6 +57,7 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
   constructor(socket: Socket, turns: TurnScheduler, reader: Reader) {
     super({ allowHalfOpen: true });
     this.#socket = socket;
+    this.encrypted = socket instanceof TLSSocket;
     this.#turns = turns;
     this.reader = reader;
     socket.on("data", (chunk: Buffer) => {
@@ -71,11 +74,6 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
     });
     socket.on("error", (error) => this.destroy(error));
     socket.on("close", () => this.destroy());
-  }
-
-  /** Whether TLS carries HTTP. */
-  get encrypted(): boolean {
-    return this.#socket instanceof TLSSocket;
   }
 
   get remoteAddress(): string | undefined {
