@@ -52,6 +52,8 @@ export function useEveryColumn(): void {
       "log_entries_are_not_deleted",
     ])
       await service.db.rows(`DROP TRIGGER ${name}`);
+    // It leaves the row of last_fsck.
+    await fsck();
   }, 60_000);
 }
 

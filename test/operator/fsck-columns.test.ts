@@ -1,17 +1,11 @@
 // docs/fsck-columns.md says what fsck compares each column with. A wrong bit in a column that is checked is a finding.
-import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { InboxItemTypeSchema } from "../../gen/stoa/v1/inbox_service_pb.js";
 import { ModerationActSchema, ModerationItemSchema, ModerationReasonSchema } from "../../gen/stoa/v1/moderation_pb.js";
 import { storedWords } from "../../src/store/recount/rules.ts";
-import { randomNumbers } from "../support/posts.ts";
-import { fsck, readColumns, seed, useEveryColumn, withWrongBit } from "./every-column.ts";
+import { readColumns, useEveryColumn } from "./every-column.ts";
+import { findsWrongBits, listed } from "./wrong-bits.ts";
 
-const page = readFileSync(new URL("../../docs/fsck-columns.md", import.meta.url), "utf8");
-const listed = new Map(
-  [...page.matchAll(/^\| `(\w+\.\w+)` \| (.+) \|$/gm)].map(([, column, how]) => [column as string, how as string]),
-);
-const isChecked = (how: string) => !/^(?:not checked|in part|computed):/.test(how);
 useEveryColumn();
 
 it("lists every column", async () => {
@@ -31,22 +25,4 @@ it.each([
   expect(words.split(" ").sort()).toEqual(named.sort());
 });
 
-const tables = new Set([...listed.keys()].map((column) => column.slice(0, column.indexOf("."))));
-
-it.each([...tables])("a wrong bit in a column of %s that is checked is found", async (table) => {
-  const columns = await readColumns();
-  const random = randomNumbers(seed);
-  const missed: string[] = [];
-  for (const column of columns.filter((each) => each.table === table)) {
-    const name = `${column.table}.${column.name}`;
-    if (!isChecked(listed.get(name) as string)) continue;
-    const isChanged = await withWrongBit(column, columns, random, async () => {
-      const { status, out } = await fsck();
-      // With exit status 2 or 3, fsck says that the database is not one that it can check.
-      if (out.length === 0 && status < 2) missed.push(name);
-    });
-    if (!isChanged) missed.push(`${name} has no value`);
-  }
-  expect({ seed, missed }).toEqual({ seed, missed: [] });
-  expect((await fsck()).out).toEqual([]);
-});
+findsWrongBits((table) => table < "m");
