@@ -60,7 +60,7 @@ export const layers: Record<string, string> = {
   http: `${ofRequests} process config metrics http/*`,
   site: `${ofRequests} markdown transcoding http/edge http/replies http/requests lru-cache`,
   "api-docs": `${ofRequests} transcoding http/edge http/errors http/replies http/requests`,
-  mcp: `${ofRequests} transcoding http/admission http/edge http/replies http/requests api-docs mcp-sdk`,
+  mcp: `${ofRequests} transcoding http/admission http/edge http/replies http/requests http/rest http/streams api-docs mcp-sdk`,
   // Programs on other machines.
   client: "gen receipt tlog connect protobuf",
   browser: "client receipt tlog",

@@ -70,7 +70,7 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
     table,
     innermost: boundReads(table),
     pages: site,
-    addRoutes(router, { interceptors, admission, bodies }) {
+    addRoutes(router, { interceptors, admission, streams, bodies }) {
       site.addRoutes(router, table, interceptors);
       const { mode } = registration;
       const guide = addGuideRoutes(router, { table, siteUrl, policies, newAgentPolicies, registration: mode });
@@ -78,6 +78,8 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
         table,
         interceptors,
         admission,
+        streams,
+        heartbeatMs: overrides.heartbeatMs,
         bodies,
         registration: mode,
         siteUrl,

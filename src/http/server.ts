@@ -24,6 +24,7 @@ import { OpenStreams } from "./streams/open-streams.ts";
 export interface RouteParts {
   interceptors: InterceptorsOf;
   admission: Admission;
+  streams: OpenStreams;
   bodies: RequestBodies;
 }
 

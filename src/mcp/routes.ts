@@ -10,9 +10,12 @@ import type { Router } from "../http/edge/router.ts";
 import type { HttpReply } from "../http/replies/reply.ts";
 import { maxBodyBytes, type RequestBodies } from "../http/requests/bodies.ts";
 import type { RequestContext } from "../http/requests/context.ts";
+import { sendStream } from "../http/rest/stream.ts";
+import type { OpenStreams } from "../http/streams/open-streams.ts";
 import { TurnScheduler } from "../timing/turn-scheduler.ts";
 import { untilAborted } from "../timing/wait.ts";
 import { type Input, JsonSyntaxError, type JsonValue, parseJson } from "../transcoding/index.ts";
+import { createListen, eventBytes, type InboxEvents } from "./listen.ts";
 import { checkOrigin } from "./origin.ts";
 import { withPlainError } from "./plain-errors.ts";
 import { type McpMessage, McpProtocol, McpRequest } from "./protocol.ts";
@@ -28,6 +31,9 @@ export interface McpOptions {
   table: ServiceTable;
   interceptors: InterceptorsOf;
   admission: Admission;
+  streams: Pick<OpenStreams, "add">;
+  /** The time between heartbeats of streams, in milliseconds; 15 s by default. */
+  heartbeatMs: number | undefined;
   bodies: RequestBodies;
   /** Who may register agents. */
   registration: RegistrationMode;
@@ -70,15 +76,16 @@ class Unreadable extends Error {
  * calls of the contract. Credentials come before the body, as for REST. `/mcp?tools=read` has the tools of one set.
  */
 export function addMcpRoutes(router: Router, options: McpOptions): void {
-  const { table, interceptors, admission, bodies, registration, siteUrl, guide, log } = options;
+  const { table, interceptors, admission, streams, bodies, registration, siteUrl, guide, log } = options;
   const protocol = new McpProtocol({
     tools: createTools(table, interceptors, registration),
     guide,
     instructions: instructionsFor(siteUrl),
+    listen: createListen(table, interceptors, streams),
     log,
   });
   const turns = new TurnScheduler(messagesPerTurn);
-  const serve = async (context: RequestContext): Promise<HttpReply> => {
+  const serve = async (context: RequestContext): Promise<HttpReply | undefined> => {
     checkOrigin(context.request.headers.origin, siteUrl);
     checkKey(context);
     const toolsets = readToolsets(context.url);
@@ -89,9 +96,9 @@ export function addMcpRoutes(router: Router, options: McpOptions): void {
     }
     const bytes = body === undefined ? Buffer.alloc(0) : await bodies.read(body, request);
     await new Promise<void>((resolve) => turns.run(resolve));
-    return answer(protocol, { toolsets, visitor: new Visitor(context, admission) }, bytes);
+    return answer(protocol, { toolsets, visitor: new Visitor(context, admission) }, bytes, options.heartbeatMs);
   };
-  // There is no stream of messages from the server, and no session to end.
+  // There is no stream besides those that answer a message, and no session to end.
   const refuse = () => errorReply(405, -32000, "This address takes messages by POST.", { allow });
   for (const url of [mcpPath, `${mcpPath}/`]) {
     router.add({ methods: ["POST"], url, maxBody: maxBodyBytes, serve });
@@ -105,16 +112,27 @@ export function addMcpRoutes(router: Router, options: McpOptions): void {
   }
 }
 
+/** @returns undefined where the answer is a stream, which has begun */
 async function answer(
   protocol: McpProtocol,
   { toolsets, visitor }: Pick<McpMessage, "toolsets" | "visitor">,
   bytes: Buffer,
-): Promise<HttpReply> {
+  heartbeatMs: number | undefined,
+): Promise<HttpReply | undefined> {
   const { request, signal } = visitor.context;
   try {
     const { body, toolArguments } = readBody(bytes);
     const message = { request: toWebRequest(request.headers, signal), body, toolArguments, toolsets, visitor };
-    const response = await untilAborted(protocol.answer(message), signal);
+    const { response, events } = await untilAborted(protocol.answer(message), signal);
+    if (
+      events !== undefined &&
+      response.body !== null &&
+      response.headers.get("content-type") === eventBytes.contentType
+    ) {
+      const chunks = chunksOf(response.body, events);
+      void sendStream(visitor.context, eventBytes, chunks.next(), chunks, { fields: {}, heartbeatMs });
+      return undefined;
+    }
     const text = response.body === null ? "" : await untilAborted(response.text(), signal);
     const type = response.headers.get("content-type");
     const fields: Record<string, string> = { "cache-control": "no-store" };
@@ -124,6 +142,13 @@ async function answer(
   } catch (error) {
     if (error instanceof Unreadable) return errorReply(400, error.code, error.message);
     throw error;
+  }
+}
+
+async function* chunksOf(body: ReadableStream<Uint8Array>, events: InboxEvents): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body) {
+    events.sent();
+    yield chunk;
   }
 }
 

@@ -24,9 +24,10 @@ describe("the protocol version", () => {
     const client = await connect(service, undefined, "2026-07-28");
     const ofAll = { ttlMs: 600_000, cacheScope: "public" };
     expect(await client.listPrompts()).toMatchObject(ofAll);
-    expect(await client.listResources()).toMatchObject(ofAll);
     expect(await client.listResourceTemplates()).toMatchObject(ofAll);
-    expect(await client.listTools()).toMatchObject({ ttlMs: 600_000, cacheScope: "private" });
+    const ofCaller = { ttlMs: 600_000, cacheScope: "private" };
+    expect(await client.listResources()).toMatchObject(ofCaller);
+    expect(await client.listTools()).toMatchObject(ofCaller);
     const guide = await client.readResource({ uri: "stoa://guide" });
     expect(guide).toMatchObject({ ttlMs: 0, cacheScope: "private" });
   });
@@ -36,7 +37,8 @@ describe("the protocol version", () => {
     expect(client.getNegotiatedProtocolVersion()).toBe(version);
     expect(client.getServerVersion()).toMatchObject({ name: "stoa", title: "Stoa" });
     expect(client.getInstructions()).toContain(`This is ${service.url},`);
-    expect(client.getServerCapabilities()).toEqual({ tools: {}, resources: {}, prompts: {} });
+    const resources = version === "2026-07-28" ? { subscribe: true } : {};
+    expect(client.getServerCapabilities()).toEqual({ tools: {}, resources, prompts: {} });
   });
 
   it("of a client that asks for an older one is the newest with sessions", async () => {

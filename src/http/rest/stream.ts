@@ -18,9 +18,9 @@ const headMs = 250;
 const defaultHeartbeatMs = 15_000;
 
 /** How the messages of a stream are written: newline-delimited JSON, or server-sent events. */
-interface StreamFormat {
+export interface StreamFormat<Sent = Message> {
   readonly contentType: string;
-  message(message: Message): Buffer;
+  message(message: Sent): Uint8Array;
   /** @param body has the Error shape */
   failure(body: string): string;
   /** What parsers skip. Proxies cut connections that are silent for long. */
@@ -64,9 +64,7 @@ export function createStreamAnswer(
     const messages = (await call(message as Message, init))[Symbol.asyncIterator]();
     const first = messages.next();
     await withTimeout(first, headMs);
-    const format = wantsEvents(context) ? events : lines;
-    if (context.isOpen) sendHead(context, format, options);
-    void sendMessages(context, format, first, messages);
+    void sendStream(context, wantsEvents(context) ? events : lines, first, messages, options);
     return undefined;
   };
 }
@@ -108,7 +106,7 @@ function asEvents(desc: DescMessage, select: (message: Message) => Message): Str
 /** Sends the head before there is a message, for which a follower may wait for hours. Then sends heartbeats. */
 function sendHead(
   context: RequestContext,
-  { contentType, heartbeat }: StreamFormat,
+  { contentType, heartbeat }: Pick<StreamFormat, "contentType" | "heartbeat">,
   { fields, heartbeatMs = defaultHeartbeatMs }: SendingOptions,
 ): void {
   const { response } = context;
@@ -128,14 +126,18 @@ function sendHead(
   context.onEnd(() => clearInterval(timer));
 }
 
-/** Sends messages as they come. Requests the next one when the client has taken those before it. Never rejects. */
-async function sendMessages(
+/**
+ * Sends the head, and messages as they come. Requests the next one when the client has taken those before it. Never rejects.
+ */
+export async function sendStream<Sent>(
   context: RequestContext,
-  format: StreamFormat,
-  first: Promise<IteratorResult<Message>>,
-  messages: AsyncIterator<Message>,
+  format: StreamFormat<Sent>,
+  first: Promise<IteratorResult<Sent>>,
+  messages: AsyncIterator<Sent>,
+  options: SendingOptions,
 ): Promise<void> {
   const { response } = context;
+  if (context.isOpen) sendHead(context, format, options);
   try {
     for (let next = await first; next.done !== true && context.isOpen; next = await messages.next()) {
       if (!response.write(format.message(next.value))) await untilTaken(context);

@@ -1,0 +1,78 @@
+import { create } from "@bufbuild/protobuf";
+import type { ServerEvent, ServerEventBus } from "@modelcontextprotocol/server";
+import { InboxService, WatchInboxRequestSchema } from "../../gen/stoa/v1/inbox_service_pb.js";
+import type { InterceptorsOf, ServiceTable } from "../calls/service-table.ts";
+import { createStreamCall } from "../calls/stream-call.ts";
+import type { StreamFormat } from "../http/rest/stream.ts";
+import type { OpenStreams } from "../http/streams/open-streams.ts";
+import { inboxUri } from "./resources.ts";
+import type { Visitor } from "./visitor.ts";
+
+const rpc = InboxService.method.watchInbox;
+
+/** Server-sent events, which the SDK has written. */
+export const eventBytes: StreamFormat<Uint8Array> = {
+  contentType: "text/event-stream",
+  message: (bytes) => bytes,
+  // The stream ends, and its client listens again.
+  failure: () => "",
+  heartbeat: ": still here\n\n",
+};
+
+/** What an agent hears of its inbox while it listens. */
+export interface InboxEvents extends ServerEventBus {
+  /** Resolves when no event will come any more, for whatever reason. */
+  readonly ended: Promise<void>;
+  /** To be called when an event is sent. Until then, no other one is made: one says as much as many. */
+  sent(): void;
+}
+
+/** Begins to listen. @throws StoaError as WatchInbox does */
+export type Listen = (visitor: Visitor) => Promise<InboxEvents>;
+
+/** To listen to an inbox is to call WatchInbox, with its admission, its limits and its ends. */
+export function createListen(
+  { services }: Pick<ServiceTable, "services">,
+  interceptors: InterceptorsOf,
+  streams: Pick<OpenStreams, "add">,
+): Listen {
+  const served = services.find(({ service }) => service === rpc.parent);
+  if (served === undefined) throw new Error("Nothing serves inboxes.");
+  const call = createStreamCall(rpc, served.implementation, interceptors);
+  return async (visitor) => {
+    const { context } = visitor;
+    const caller = await visitor.admit(rpc, undefined);
+    streams.add(context);
+    const items = await call(create(WatchInboxRequestSchema, { follow: true }), {
+      method: "POST",
+      url: context.url,
+      headers: () => new Headers(),
+      call: context.call(rpc, caller, null),
+    });
+    const end = Promise.withResolvers<void>();
+    let isWaiting = false;
+    const follow = async (tell: (event: ServerEvent) => void) => {
+      try {
+        for await (const _ of items) {
+          if (!isWaiting) tell({ kind: "resource_updated", uri: inboxUri });
+          isWaiting = true;
+        }
+      } catch (error) {
+        visitor.fail(error);
+      }
+      end.resolve();
+    };
+    return {
+      ended: end.promise,
+      sent() {
+        isWaiting = false;
+      },
+      publish() {},
+      subscribe(tell) {
+        void follow(tell);
+        // The items end with the request.
+        return () => {};
+      },
+    };
+  };
+}
