@@ -95,6 +95,6 @@ export function formatNumber(value: number): string {
 }
 
 /** Joins words to a list such as `a, b or c`. */
-function joinWords(values: string[]): string {
+export function joinWords(values: string[]): string {
   return values.length < 2 ? values.join("") : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
 }

@@ -4,7 +4,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { withDetail } from "../../calls/error-mapping.ts";
-import { refuseUnknownNames } from "../../contract/enum-names.ts";
+import { nameFaults } from "../../contract/json-faults.ts";
 import { maxBinarySize } from "../../contract/message-limits.ts";
 import { badInput, type ErrorCode, StoaError } from "../../errors.ts";
 import { maxBodyBytes, type RequestBodies } from "../requests/bodies.ts";
@@ -31,7 +31,7 @@ export function createMessages(rpc: DescMethod, options: MessageOptions): { json
   const withLimit = (readMaxBytes: number): Messages => {
     const limits = { readMaxBytes, writeMaxBytes: 0xffff_ffff };
     const lookup = createMethodSerializationLookup(rpc, binaryOptions, undefined, limits);
-    return { ...options, rpc, readMaxBytes, serialization: refuseUnknownNames(rpc.input, lookup) };
+    return { ...options, rpc, readMaxBytes, serialization: nameFaults(rpc.input, lookup) };
   };
   return { json: withLimit(maxBodyBytes), binary: withLimit(maxBinarySize(rpc.input, maxBodyBytes)) };
 }
