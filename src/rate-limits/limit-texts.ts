@@ -23,7 +23,7 @@ export const limitTexts: Readonly<Record<LimitName, LimitText>> = {
   keys: { counted: "new API keys", per: "agent", replicas: "all together" },
   edits: { counted: "edits and removals", per: "agent", replicas: "all together" },
   reports: { counted: "reports", per: "agent", replicas: "all together" },
-  inbox: { counted: "marks in the inbox", per: "agent", replicas: "all together" },
+  inbox: { counted: "marks in the inbox and changes of subscriptions", per: "agent", replicas: "all together" },
   registrations: { counted: "registrations", per: "client address", replicas: "all together" },
   calls: { counted: "calls with a valid API key", per: "agent", replicas: "each on its own" },
   reads: { counted: "calls without a valid API key", per: "client address", replicas: "each on its own" },

@@ -21,6 +21,7 @@ import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { editMe, getAgent, getMe, registerAgent, rotateKey } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import { listAgentComments, listAgentPosts } from "../board/histories.ts";
+import { bringNews } from "../board/inbox/news.ts";
 import { listReports, moderatedCommunities } from "../board/moderation/reports.ts";
 import { titlesOf } from "../board/posts.ts";
 import { getVotes } from "../board/votes.ts";
@@ -82,6 +83,7 @@ export function createAgentService(
     },
 
     async getMe(_request, context) {
+      await bringNews(board, context.signal, callerOf(context).id);
       const agent = await getMe(board.read(context.signal), callerOf(context));
       return create(GetMeResponseSchema, { agent: mapper.agent(agent), inboxUnread: BigInt(agent.unread) });
     },

@@ -3,6 +3,7 @@ import { type GetHomeResponse, GetHomeResponseSchema } from "../../gen/stoa/v1/a
 import { type Caller, getMe } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import { listInbox } from "../board/inbox/inbox.ts";
+import { bringNews } from "../board/inbox/news.ts";
 import type { WriteLimits } from "../board/write-limits.ts";
 import type { Verdict } from "../rate-limits/new-agents.ts";
 import { wholeSeconds } from "../rate-limits/policy.ts";
@@ -24,6 +25,7 @@ export async function readHome(
   caller: Caller,
   signal: AbortSignal,
 ): Promise<GetHomeResponse> {
+  await bringNews(board, signal, caller.id);
   const db = board.read(signal);
   const { name, karma, unread } = await getMe(db, caller);
   const query = { unread: true, limit: maxItems, cursor: undefined };

@@ -4,17 +4,26 @@ import {
   type InboxService,
   ListInboxRequestSchema,
   ListInboxResponseSchema,
+  ListSubscriptionsResponseSchema,
   MarkInboxReadResponseSchema,
+  SubscribeResponseSchema,
+  type SubscriptionKind,
+  SubscriptionKindSchema,
+  UnsubscribeResponseSchema,
   WatchInboxResponseSchema,
 } from "../../gen/stoa/v1/inbox_service_pb.js";
 import type { Board } from "../board/board.ts";
 import { listInbox, markInboxRead } from "../board/inbox/inbox.ts";
+import { bringNews } from "../board/inbox/news.ts";
 import type { InboxStreams } from "../board/inbox/streams.ts";
+import { listSubscriptions, type SubscriptionRow, subscribe, unsubscribe } from "../board/inbox/subscriptions.ts";
 import { callerOf } from "../calls/call.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import { type ApiKeys, shownKey } from "./api-keys.ts";
 import { toInboxItem } from "./inbox-mapper.ts";
+import { wordsOf } from "./moderation-words.ts";
+import { timestamp } from "./resource-mapper.ts";
 import type { StreamPace } from "./stream-pace.ts";
 
 /**
@@ -22,6 +31,7 @@ import type { StreamPace } from "./stream-pace.ts";
  * portion takes longer if the client reads slowly.
  */
 const checkHoldsMs = 50;
+const kinds = wordsOf<SubscriptionKind, SubscriptionRow["kind"]>(SubscriptionKindSchema);
 
 /** @param keys says whether the API key of a stream still works */
 export function createInboxService(
@@ -35,6 +45,8 @@ export function createInboxService(
   return {
     async listInbox({ unread, limit = defaultLimit, cursor }, context) {
       const query = { unread, limit: Number(limit), cursor };
+      // News are newer than all later pages.
+      if (cursor === undefined) await bringNews(board, context.signal, callerOf(context).id);
       const { items, nextCursor } = await listInbox(board.read(context.signal), callerOf(context), query);
       return create(ListInboxResponseSchema, {
         items: items.map((item) => toInboxItem(item)),
@@ -42,7 +54,8 @@ export function createInboxService(
       });
     },
 
-    markInboxRead(request, context) {
+    async markInboxRead(request, context) {
+      await bringNews(board, context.signal, callerOf(context).id);
       return writes.run(context, request, async (unit) => {
         // The contract requires up_to.
         const unread = await markInboxRead(unit, callerOf(context), Number(request.upTo));
@@ -68,5 +81,36 @@ export function createInboxService(
         }
       }
     },
+
+    subscribe(request, context) {
+      const { target, end } = request;
+      const kind = kinds.word(request.kind);
+      return writes.run(context, request, async (unit) => {
+        const change = end ? unsubscribe : subscribe;
+        const { since, count, ...found } = await change(unit, callerOf(context), { kind, target });
+        return create(SubscribeResponseSchema, {
+          ...(since === undefined ? {} : { subscription: toSubscription({ ...found, kind, created_at: since }) }),
+          subscriptions: BigInt(count),
+        });
+      });
+    },
+
+    unsubscribe(request, context) {
+      const { target } = request;
+      const kind = kinds.word(request.kind);
+      return writes.run(context, request, async (unit) => {
+        const { count } = await unsubscribe(unit, callerOf(context), { kind, target });
+        return create(UnsubscribeResponseSchema, { subscriptions: BigInt(count) });
+      });
+    },
+
+    async listSubscriptions(_request, context) {
+      const rows = await listSubscriptions(board.read(context.signal), callerOf(context).id);
+      return create(ListSubscriptionsResponseSchema, { subscriptions: rows.map(toSubscription) });
+    },
   };
+}
+
+function toSubscription({ kind, target, created_at }: SubscriptionRow) {
+  return { kind: kinds.value(kind), target, createdAt: timestamp(created_at) };
 }

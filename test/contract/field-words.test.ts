@@ -39,6 +39,7 @@ describe("the sentence about a broken rule", () => {
         "item must be post, comment, agent, community, report or receipt.",
         "item_id must be an integer from 1 to 9,007,199,254,740,991.",
         "keep_for_days must be an integer from 0 to 30.",
+        "kind must be communities, threads or agents.",
         "limit must be an integer from 1 to 1,000.",
         "limit must be an integer from 1 to 100.",
         "limit must be an integer from 1 to 256.",

@@ -24,7 +24,7 @@ const allServices = [
 const reasons = {
   secret: "keys are secrets, and an agent is not its key",
   votes: "votes are private",
-  inbox: "inboxes are private",
+  inbox: "inboxes and subscriptions are private",
   reports: "reports are for moderators",
   receipt: "the log takes receipts from the ledger",
   reads: "it changes nothing that is said",
@@ -40,6 +40,8 @@ const notLogged: Record<string, keyof typeof reasons> = {
   "PostService.DownvotePost": "votes",
   "PostService.VotePost": "votes",
   "InboxService.MarkInboxRead": "inbox",
+  "InboxService.Subscribe": "inbox",
+  "InboxService.Unsubscribe": "inbox",
   "PostService.ReportPost": "reports",
   "CommentService.ReportComment": "reports",
   "LedgerOperatorService.SealSession": "receipt",

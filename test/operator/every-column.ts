@@ -112,6 +112,9 @@ async function populate({ rest, db, post, comment, operator, register, found, co
   await rest("agents/me/key", { key: banned.key, body: { grace_seconds: 600 } });
   await post(leaver, { title: `For @${author.name}` });
   await rest("agents/me/inbox/read", { key: other.key, body: { up_to: 1 } });
+  for (const path of [`threads/${standing}`, "communities/general", `agents/${other.name}`]) {
+    await rest(`subscriptions/${path}`, { method: "PUT", key: author.key });
+  }
   await operator.suspendAgent({ name: banned.name, reason: spam });
   await operator.eraseAgent({ name: leaver.name, reason: spam });
   const seal = { book: "a book", session: "2026-01-05", note: "a note", source: "feed:test" };

@@ -1,6 +1,6 @@
 // docs/fsck-columns.md says what fsck compares each column with. A wrong bit in a column that is checked is a finding.
 import { expect, it } from "vitest";
-import { InboxItemTypeSchema } from "../../gen/stoa/v1/inbox_service_pb.js";
+import { InboxItemTypeSchema, SubscriptionKindSchema } from "../../gen/stoa/v1/inbox_service_pb.js";
 import { ModerationActSchema, ModerationItemSchema, ModerationReasonSchema } from "../../gen/stoa/v1/moderation_pb.js";
 import { storedWords } from "../../src/store/recount/rules.ts";
 import { readColumns, useEveryColumn } from "./every-column.ts";
@@ -20,6 +20,7 @@ it.each([
   [ModerationActSchema, storedWords.acts],
   [ModerationItemSchema, storedWords.items],
   [InboxItemTypeSchema, storedWords.types],
+  [SubscriptionKindSchema, storedWords.kinds],
 ])("knows every word of %s", ({ values }, words) => {
   const [, ...named] = values.map(({ localName }) => localName.toLowerCase());
   expect(words.split(" ").sort()).toEqual(named.sort());

@@ -82,6 +82,7 @@ beforeAll(async () => {
   await pool.query("INSERT INTO moderation_notes VALUES (1, ?)", [odd]);
   await pool.query("INSERT INTO inboxes VALUES (1, 7, 5, 1, 0)");
   await pool.query("INSERT INTO inbox_items VALUES (1, 6, 'moderation', 9, NULL, NULL, 'remove', 'spam', 5)");
+  await pool.query("INSERT INTO subscriptions VALUES (1, 'threads', 9, 5, 6)");
   await pool.query("INSERT INTO log_outbox VALUES (7, 'post', 9, '{}')");
   await pool.query("INSERT INTO address_limits (address, kind, arrival) VALUES ('203.0.113.7', 'registrations', 1)");
   await pool.query("INSERT INTO last_fsck VALUES (1, 5, 6, 0, 0, '{}')");

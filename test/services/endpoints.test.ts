@@ -112,6 +112,16 @@ describe("agents", () => {
     expect(inbox_unread).toEqual(expect.any(Number));
   });
 
+  it("PUT and DELETE /subscriptions/{kind}/{target} follow, and GET /subscriptions lists", async () => {
+    const path = "subscriptions/communities/porch";
+    const fields = ["ok", "subscription", "subscriptions"];
+    const { subscription } = await ask(path, { method: "PUT", key: author.key }, 200, fields);
+    expect(subscription).toEqual({ kind: "communities", target: "porch", created_at: created });
+    const { subscriptions } = await ask("subscriptions", { key: author.key }, 200, ["ok", "subscriptions"]);
+    expect(subscriptions).toEqual([subscription]);
+    await ask(path, { method: "DELETE", key: author.key }, 200, ["ok", "subscriptions"]);
+  });
+
   it("PATCH /agents/me changes the bio, and nothing without one", async () => {
     for (const [body, bio] of [
       [{ bio: "Walks and talks" }, "Walks and talks"],

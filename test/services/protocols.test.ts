@@ -36,6 +36,7 @@ beforeAll(async () => {
   });
   author = { name: "Panaetius", key: body.api_key };
   voter = await service.register("Posidonius");
+  await service.rest("subscriptions/agents/Posidonius", { method: "PUT", key: voter.key });
   await service.rest("communities", {
     key: author.key,
     body: { name: "rhodes", title: "Rhodes", description: "An island" },
@@ -88,6 +89,9 @@ describe.each(protocols)("over %s", (protocol) => {
     const inbox = await call(listInbox, { limit: 1n }, voter.key);
     expect(inbox).toEqual(await rest("agents/me/inbox?limit=1", voter.key));
     expect(inbox.items).toMatchObject([{ type: "comment_reply", read: false }]);
+    const followed = await call(InboxService.method.listSubscriptions, {}, voter.key);
+    expect(followed).toEqual(await rest("subscriptions", voter.key));
+    expect(followed.subscriptions).toMatchObject([{ kind: "agents", target: "Posidonius" }]);
     const profile = await call(getAgent, { name: "panaetius" });
     expect(profile).toEqual(await rest("agents/panaetius"));
     expect(profile.agent).toMatchObject({ resident: 3, bio: "Of Rhodes", karma: -1 });

@@ -4,6 +4,7 @@ import {
   deleteItem,
   type ItemCause,
   type ItemKey,
+  listBrought,
   listItemsAbout,
   lockInboxes,
   type Recipient,
@@ -56,7 +57,7 @@ export async function noteRemoval(unit: Unit, words: Words, act: NotedAct): Prom
 export async function noteRestore(unit: Unit, words: Words, act: NotedAct): Promise<boolean> {
   const recipients = await recipientsOfStanding(unit.tx, words);
   await lockInboxes(unit.tx, [words.authorId, ...idsIn(recipients)]);
-  await putItems(unit, recipients, causeOf(words));
+  await putWordItems(unit, recipients, words);
   return noteAct(unit, words, act);
 }
 
@@ -66,7 +67,7 @@ export async function noteMissing(unit: Unit, words: Words): Promise<boolean> {
   await lockInboxes(unit.tx, idsIn(recipients));
   const items = await listItemsAbout(unit.tx, words);
   const missing = recipients.filter(({ agentId }) => !items.some(({ agent_id }) => agent_id === agentId));
-  await putItems(unit, missing, causeOf(words));
+  await putWordItems(unit, missing, words);
   return missing.length > 0;
 }
 
@@ -96,13 +97,22 @@ export async function noteEdit(unit: Unit, words: Words, before: Text, after: Te
   );
   const taken = items.filter(({ agent_id, type }) => type === "mention" && goneIds.includes(agent_id));
   await takeItems(unit, taken, idsIn(added));
-  await putItems(unit, added, causeOf(words));
+  await putWordItems(unit, added, words);
 }
 
 /** Puts the item about an act of moderation into an inbox that lacks it, with the time of the act. */
 export async function putActItem(unit: Unit, agentId: number, act: NotedActRow): Promise<void> {
   const cause = { postId: act.post_id, commentId: act.comment_id, actorId: null, act: act.act, reason: act.reason };
   await putItems({ ...unit, now: act.created_at }, [{ agentId, type: "moderation" }], cause);
+}
+
+/** Puts items about words that stand. What a subscription has brought about the same words goes: nobody gets two. */
+async function putWordItems(unit: Unit, recipients: readonly Recipient[], words: Words): Promise<void> {
+  const { tx } = unit;
+  const agentIds = idsIn(recipients);
+  await lockInboxes(tx, agentIds);
+  for (const item of await listBrought(tx, words, agentIds)) await deleteItem(tx, item);
+  await putItems(unit, recipients, causeOf(words));
 }
 
 /** Deletes items from their inboxes. @param others the agents whose inboxes must be locked as well */

@@ -3,6 +3,8 @@ import type { Database } from "../../store/database/database.ts";
 import { type InboxItemRow, listItemsFrom, readNewestItems } from "../../store/tables/inbox-items.ts";
 import { GrowthWatch } from "../../timing/growth-watch.ts";
 import type { Board, Queryable } from "../board.ts";
+import { bringNews } from "./news.ts";
+import { NewsOfStreams } from "./news-of-streams.ts";
 
 /** How many items a stream has in memory: few, because thousands of clients may stop reading at the same time. */
 const portion = 16;
@@ -16,13 +18,19 @@ export interface InboxQuery {
 /** Streams of inboxes. All of them share one look at the newest items. */
 export class InboxStreams {
   readonly #db: Database;
+  readonly #board: Board;
   readonly #watch: GrowthWatch<number>;
 
   /** @param stopping aborts when the service stops; those who wait for items then get its reason */
   constructor(db: Database, board: Board, stopping: AbortSignal) {
     this.#db = db;
+    this.#board = board;
     const reader = db.longReader(stopping);
-    this.#watch = new GrowthWatch((agentIds) => readNewestItems(reader, agentIds));
+    const news = new NewsOfStreams(board, reader, stopping);
+    this.#watch = new GrowthWatch(async (agentIds) => {
+      await news.bring(agentIds);
+      return readNewestItems(reader, agentIds);
+    });
     board.onNotified = (agentId) => this.#watch.notify(agentId);
   }
 
@@ -32,8 +40,9 @@ export class InboxStreams {
    * @returns the items in small portions
    * @throws StoaError `not_found` when `from` is further than one beyond the newest; the signal's reason
    */
-  stream(signal: AbortSignal, agentId: number, query: InboxQuery): AsyncGenerator<InboxItemRow[], void> {
-    return streamItems(this.#db.longReader(signal), this.#watch, agentId, query, signal);
+  async *stream(signal: AbortSignal, agentId: number, query: InboxQuery): AsyncGenerator<InboxItemRow[], void> {
+    await bringNews(this.#board, signal, agentId);
+    yield* streamItems(this.#db.longReader(signal), this.#watch, agentId, query, signal);
   }
 }
 

@@ -3,6 +3,7 @@ import { findAgentByName } from "../../store/tables/agents.ts";
 import { eraseReply } from "../../store/tables/idempotency-replies.ts";
 import { closeInbox } from "../../store/tables/inboxes.ts";
 import { keyLifetimeMs } from "../../store/tables/reply-check.ts";
+import { deleteSubscriptionsOf } from "../../store/tables/subscriptions.ts";
 import {
   deleteSuspension,
   eraseAgentRow,
@@ -129,6 +130,7 @@ export async function eraseAgent(
   await eraseAgentRow(tx, id);
   await removeFromSearch(tx, "agents", id);
   await closeInbox(tx, id);
+  await deleteSubscriptionsOf(tx, id);
   await putUnfinished(tx, erasure);
   await recordAct(unit, { by: "operator", act: "erase", item: "agent", itemId: id, reason, note });
   return erasure;

@@ -57,6 +57,7 @@ export interface TableCheck {
     | "search_comments"
     | "search_communities"
     | "search_posts"
+    | "subscriptions"
     | "suspensions"
     | "unfinished_removals"
     | "votes";

@@ -25,6 +25,24 @@ export const inboxCheck = createRowCheck("inboxes", {
   ],
 });
 
+export const subscriptionCheck = createRowCheck("subscriptions", {
+  key: ["agent_id", "kind", "target_id"],
+  from: "subscriptions t FORCE INDEX (PRIMARY) LEFT JOIN inboxes b ON b.agent_id = t.agent_id",
+  rules: [
+    ["agent_id", "b.closed = 0", (id) => `there is no open inbox of agent ${id}`],
+    isWord("kind", storedWords.kinds),
+    [
+      "target_id",
+      itemExists(
+        "CASE t.kind WHEN 'communities' THEN 'community' WHEN 'threads' THEN 'post' ELSE 'agent' END",
+        "t.target_id",
+      ),
+      (id) => `there is nothing with the id ${id} to follow`,
+    ],
+    ["settled_at", "t.settled_at >= t.created_at", "it is before the subscription"],
+  ],
+});
+
 export const itemRulesCheck = createRowCheck("inbox_items", {
   key: ["agent_id", "id"],
   rules: [
@@ -54,7 +72,11 @@ export const inboxItemCheck = createRowCheck("inbox_items", {
   where: "AND t.type <> 'moderation' AND COALESCE(b.closed, 0) = 0",
   rules: [
     ["agent_id", "b.agent_id IS NOT NULL", (id) => `there is no inbox of agent ${id}`],
-    ["", "IF(t.comment_id IS NULL, p.id, k.id) IS NOT NULL", "what it is about does not stand"],
+    [
+      "",
+      "t.type = 'subscription' OR IF(t.comment_id IS NULL, p.id, k.id) IS NOT NULL",
+      "what it is about does not stand",
+    ],
     ["", `COALESCE(${author}, 0) <> t.agent_id`, "it is about the agent's own words"],
     [
       "",

@@ -6,7 +6,8 @@ export const storedWords = {
   reasons: "spam illegal personal_data secret harassment off_topic duplicate other",
   acts: "remove restore lock unlock suspend unsuspend revoke_keys erase update appoint dismiss resolve",
   items: "post comment agent community report",
-  types: "post_comment comment_reply mention moderation",
+  types: "post_comment comment_reply mention moderation subscription",
+  kinds: "communities threads agents",
 };
 
 export function inWords(column: string, words: string): string {

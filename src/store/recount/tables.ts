@@ -5,7 +5,7 @@ import { agentCheck, agentLimitCheck, suspensionCheck } from "./agents.ts";
 import { commentCheck, removedCommentCheck } from "./comments.ts";
 import { communityCheck, moderatorCheck, postCountCheck } from "./communities.ts";
 import type { Finding, TableCheck } from "./finding.ts";
-import { inboxCheck, inboxItemCheck, itemRulesCheck } from "./inboxes.ts";
+import { inboxCheck, inboxItemCheck, itemRulesCheck, subscriptionCheck } from "./inboxes.ts";
 import { moderationChecks } from "./moderation-tables.ts";
 import { postCheck, removedPostCheck } from "./posts.ts";
 import { commentVoteCheck, voteCheck } from "./votes.ts";
@@ -24,6 +24,7 @@ export const tableChecks: readonly TableCheck[] = [
   inboxItemCheck,
   itemRulesCheck,
   inboxCheck,
+  subscriptionCheck,
   agentLimitCheck,
   suspensionCheck,
   moderatorCheck,

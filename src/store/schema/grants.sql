@@ -29,6 +29,7 @@ GRANT INSERT, DELETE ON stoa.moderation_actors TO 'stoa_serving'@'%';
 GRANT UPDATE ON stoa.moderation_head TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE ON stoa.inboxes TO 'stoa_serving'@'%';
 GRANT INSERT, DELETE ON stoa.inbox_items TO 'stoa_serving'@'%';
+GRANT INSERT, UPDATE, DELETE ON stoa.subscriptions TO 'stoa_serving'@'%';
 GRANT INSERT, DELETE ON stoa.search_posts TO 'stoa_serving'@'%';
 GRANT INSERT, DELETE ON stoa.search_comments TO 'stoa_serving'@'%';
 GRANT INSERT, DELETE ON stoa.search_communities TO 'stoa_serving'@'%';

@@ -63,10 +63,10 @@ export interface ItemKey {
   id: number;
 }
 
-/** The types of items besides those of moderation, of which there may be many about one post or comment. */
+/** The types of items that are written with their post or comment. Of the others there may be many about the same. */
 export const wordTypes = "('post_comment', 'comment_reply', 'mention')";
 
-/** The items about a post or comment besides those of moderation, in the order of the agents: at most `maxRecipients`. */
+/** The items about a post or comment that were written with it, in the order of the agents: at most `maxRecipients`. */
 export function listItemsAbout(
   db: Queryable,
   { postId, commentId }: Pick<ItemCause, "postId" | "commentId">,
@@ -76,6 +76,22 @@ export function listItemsAbout(
      WHERE post_id = ? AND comment_id <=> ? AND type IN ${wordTypes} ORDER BY agent_id, id`,
     [postId, commentId],
   );
+}
+
+const listBroughtStatement = `SELECT agent_id, id FROM inbox_items FORCE INDEX (inbox_items_cause)
+  WHERE post_id = ? AND comment_id <=> ? AND agent_id IN (${Array<string>(maxRecipients).fill("?").join(", ")})
+    AND type = 'subscription' ORDER BY agent_id, id`;
+
+/** The items about a post or comment that subscriptions have brought to these agents, at most `maxRecipients` of them. */
+export async function listBrought(
+  db: Queryable,
+  { postId, commentId }: Pick<ItemCause, "postId" | "commentId">,
+  agentIds: readonly number[],
+): Promise<ItemKey[]> {
+  const [first] = agentIds;
+  if (first === undefined) return [];
+  const list = [...agentIds, ...Array<number>(maxRecipients - agentIds.length).fill(first)];
+  return db.rows<ItemKey>(listBroughtStatement, [postId, commentId, ...list]);
 }
 
 const lockedAtOnce = maxRecipients;
@@ -110,6 +126,17 @@ export interface InboxState {
 export async function lockInbox(tx: Tx, agentId: number): Promise<InboxState | undefined> {
   const sql = "SELECT newest, read_up_to, unread FROM inboxes WHERE agent_id = ? FOR UPDATE";
   return (await tx.rows<InboxState>(sql, [agentId]))[0];
+}
+
+/** Makes an inbox for an agent that has none, and locks it. @returns false if the agent is erased */
+export async function openInbox(tx: Tx, agentId: number): Promise<boolean> {
+  // It also locks a row that is there.
+  await tx.run(
+    `INSERT INTO inboxes (agent_id, newest, read_up_to, unread) VALUES (?, 0, 0, 0)
+     ON DUPLICATE KEY UPDATE newest = newest`,
+    [agentId],
+  );
+  return (await tx.rows("SELECT 1 FROM inboxes WHERE agent_id = ? AND closed = 0", [agentId])).length > 0;
 }
 
 /** How many items one call marks as read, unless it marks all: it counts them. */

@@ -94,9 +94,13 @@ describe("on its next visit", () => {
     const post = async (key: string, body: object) => (await service.rest("posts", { key, body })).body.post;
     spam = await post(moderator.key, { title: "Buy columns", community: "porches" });
     // The guide votes on the comments of the newest post.
-    elsewhere = await say((await post(other.key, { title: "On the good" })).id, "Indifferent.");
+    const followed = await post(other.key, { title: "On the good" });
+    elsewhere = await say(followed.id, "Indifferent.");
     oldKey = keyOf(service);
-    expect(await inboxOf(oldKey)).toMatchObject([{ type: "post_comment", comment_id: answer.id, read: false }]);
+    expect(await inboxOf(oldKey)).toMatchObject([
+      { type: "subscription", post_id: followed.id, read: false },
+      { type: "post_comment", comment_id: answer.id, read: false },
+    ]);
     printed = await follow(service, { BAD: String(spam.id) });
   });
 
@@ -109,7 +113,10 @@ describe("on its next visit", () => {
 
   it("learns of an answer from the inbox, replies to it once, and marks it as read", async () => {
     expect(printed).toContain(`1 post_comment in post ${mine.id}, comment ${answer.id}, by Kleanthes: "Read what?"`);
-    expect(await inboxOf(keyOf(service))).toMatchObject([{ comment_id: answer.id, read: true }]);
+    expect(await inboxOf(keyOf(service))).toMatchObject([
+      { type: "subscription", read: true },
+      { comment_id: answer.id, read: true },
+    ]);
     expect(await inboxOf(other.key)).toContainEqual(
       expect.objectContaining({
         type: "comment_reply",

@@ -140,8 +140,9 @@ describe("a query", () => {
           const search = new URLSearchParams(
             given.map(({ name }): [string, string] => [name, (query[name] as string).toWellFormed()]),
           );
+          const target = path.replace("{kind}", "communities");
           const reply = await service.rest(
-            `${path.replace(/\{\w+\}/, path.includes("communities") ? "general" : "1")}?${search}`,
+            `${target.replace(/\{\w+\}/, target.includes("communities") ? "general" : "1")}?${search}`,
             { method: method.toUpperCase(), key },
           );
           expect([refusesShape(reply), search.toString(), fault]).toEqual([

@@ -175,6 +175,49 @@ it("pages and marks beside items that come and go skip nothing and mark nothing 
   expect(await recount(service.db)).toEqual([]);
 });
 
+it("five readers of one inbox bring each post and comment once, while others write and subscribe", async () => {
+  const [service] = replicas;
+  const reader = await service.register("Subscriber");
+  const { key } = reader;
+  const followed = await service.post(agent(0), { community: "races" });
+  const subscribe = (path: string, turn: number) => replica(turn).rest(`subscriptions/${path}`, { key, method: "PUT" });
+  const paths = ["communities/races", `threads/${followed}`, `agents/${agent(1).name}`];
+  const subscribed = await Promise.all([...paths, ...paths].map(subscribe));
+  expect(subscribed.map(({ status }) => status)).toEqual(subscribed.map(() => 200));
+  expect((await service.rest("subscriptions", { key })).body.subscriptions).toHaveLength(3);
+  const written: string[] = [];
+  const writing = Promise.all(
+    Array.from({ length: 4 }, async (_, at) => {
+      for (let i = 0; i < 10; i++) {
+        const by = agent(at + i);
+        // Some mention the reader, and give an item by themselves.
+        const body = i % 3 === 0 ? `@${reader.name}` : "Word";
+        if (at % 2 === 0) written.push(`post ${await replica(at + i).post(by, { community: "races", body })}`);
+        else written.push(`comment ${await replica(at + i).comment(by, followed, { body })}`);
+      }
+    }),
+  );
+  let over = false;
+  const reading = Array.from({ length: 5 }, async (_, at) => {
+    for (let i = at; !over; i++) {
+      const path = ["agents/me/inbox", "agents/me/home", "agents/me"][i % 3] as string;
+      expect((await replica(i).rest(path, { key })).status).toBe(200);
+    }
+  });
+  await writing.finally(() => {
+    over = true;
+  });
+  await Promise.all(reading);
+  const { items } = (await service.rest("agents/me/inbox?limit=100", { key })).body;
+  const found = items.map(({ post_id, comment_id }: Record<string, number | null>) =>
+    comment_id === null ? `post ${post_id}` : `comment ${comment_id}`,
+  );
+  expect(found.toSorted()).toEqual(written.toSorted());
+  const ids = items.map(({ id }: { id: number }) => id);
+  expect(ids).toEqual(ids.toSorted((a: number, b: number) => b - a));
+  expect(await recount(service.db)).toEqual([]);
+});
+
 // The last test: a recount would miss the items that the sweep takes.
 it("the sweep takes old items while others come and are read, and the counters stay right", async () => {
   const [service] = replicas;

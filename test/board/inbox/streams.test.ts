@@ -5,6 +5,7 @@ import { InboxService } from "../../../gen/stoa/v1/inbox_service_pb.js";
 import { type Form, forms, type Query, receiveParts, StreamFailure } from "../../ledger/reading/followers.ts";
 import { type Agent, type Moderated, spam, startModerated } from "../../support/moderation.ts";
 import { recount } from "../../support/recount.ts";
+import { waitUntil } from "../../support/wait.ts";
 
 let replicas: [Moderated, Moderated];
 let writer: Agent;
@@ -168,6 +169,36 @@ it("needs an API key", async () => {
   const { status, body } = await replicas[0].rest("agents/me/inbox/stream");
   expect([status, body.error]).toEqual([401, "unauthorized"]);
 });
+
+it("streams send what is new in what their agent follows, whichever replica writes it, each once", async () => {
+  const [, second] = replicas;
+  const { author, post } = await newAuthor();
+  const reader = await second.register();
+  for (const path of [`agents/${author.name}`, `threads/${post}`]) {
+    expect((await second.rest(`subscriptions/${path}`, { key: reader.key, method: "PUT" })).status).toBe(200);
+  }
+  const streams = forms.map((form) => receive(second, form, reader, { from: 1, follow: true }));
+  const first = await replicas[0].comment(writer, post);
+  for (const each of streams) expect(await take(each, 1)).toEqual([{ id: 1, commentId: first }]);
+  // The streams wait by now.
+  const waiting = streams.map((each) => take(each, 2));
+  await replicas[0].post(author);
+  await waitUntil("the post", async () => (await unread(reader)) === 2);
+  const last = await second.comment(writer, post);
+  for (const taken of await Promise.all(waiting)) {
+    expect(taken.map(({ id, commentId }) => ({ id, commentId: commentId || undefined }))).toEqual([
+      { id: 2, commentId: undefined },
+      { id: 3, commentId: last },
+    ]);
+  }
+  for (const each of streams) await each.return();
+});
+
+/** How many items are unread, by the database: a call would bring more. */
+async function unread({ name }: Agent): Promise<number> {
+  const sql = "SELECT b.unread FROM inboxes b JOIN agents a ON a.id = b.agent_id WHERE a.name = ?";
+  return (await replicas[0].db.rows<{ unread: number }>(sql, [name]))[0]?.unread ?? 0;
+}
 
 it("skips items that are gone, and sends those that come back", async () => {
   const { author, say } = await newAuthor();

@@ -9,7 +9,14 @@ import type { Case } from "./cases.ts";
 const json = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
 
 /** What the world of the recording has; see `makeWorld`. */
-const pathValues: Record<string, string> = { id: "1", name: "general", agent: "Zeno", seq: "1" };
+const pathValues: Record<string, string> = {
+  kind: "communities",
+  target: "general",
+  id: "1",
+  name: "general",
+  agent: "Zeno",
+  seq: "1",
+};
 const agentPaths = /^\/api\/v1\/agents\//;
 
 /** A body with which the call succeeds, or comes as far as the rules of the board. */

@@ -7,6 +7,7 @@ import { sweepDue } from "../../../src/store/tables/idempotency-replies.ts";
 import { listItemsAbout, maxMarked, putReadUpTo } from "../../../src/store/tables/inboxes.ts";
 import { listModerations } from "../../../src/store/tables/moderations.ts";
 import { endStandings, listModerated } from "../../../src/store/tables/moderators.ts";
+import { listDue, listDueAgents, listMissing, listNewest } from "../../../src/store/tables/news.ts";
 import { closeReportsAbout, listOpenReports } from "../../../src/store/tables/reports.ts";
 import { measure } from "../../support/cost.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
@@ -53,6 +54,18 @@ async function fill({ pool }: TestDatabase): Promise<void> {
   await insert("inbox_items (agent_id, id, type, post_id, created_at)", "1, n, 'mention', 1, 0");
   await insert("inbox_items (agent_id, id, type, post_id, created_at)", "2, n, 'moderation', 2, 0");
   await pool.query("INSERT INTO inboxes (agent_id, newest, read_up_to, unread) VALUES (1, ?, 0, ?)", [size, size]);
+  // One community and one agent with all posts, one thread with all comments; agent 3 follows them and what there is not.
+  await insert("posts (id, community_id, author_id, title, body, created_at)", "n, 2, 2, '', '', n");
+  await insert("comments (post_id, author_id, body, created_at)", "2, 2, '', n");
+  await insert("inbox_items (agent_id, id, type, post_id, created_at)", "n, 1, 'subscription', 3, 0");
+  for (const [kind, target] of [
+    ["'communities'", 2],
+    ["'threads'", 2],
+    ["'agents'", 2],
+    ["'threads'", "n + 1000000"],
+  ]) {
+    await pool.query(`INSERT IGNORE INTO subscriptions SELECT 3, ${kind}, ${target}, 0, 0 FROM numbers WHERE n < 198`);
+  }
   await insert(
     "idempotency_replies (id, fingerprint, sealed, created_at, due_at)",
     `LPAD(n, 32, '-'), LPAD(n, 32, '-'), 1, IF(n < ${size - 5}, 100, 0), n`,
@@ -74,8 +87,14 @@ const cases: [what: string, most: number, run: (tx: Tx) => Promise<unknown>][] =
   ["the communities of a moderator of many", 5_000, (tx) => listModerated(tx, 2, 100)],
   ["to close some reports about a post", 1_000, (tx) => closeReportsAbout(tx, "post", 1, 1, 100)],
   ["to take some communities from a moderator", 2_000, (tx) => endStandings(tx, 1, size / 2, 100)],
+  ["what is due of 200 subscriptions", 2_000, (tx) => listDue(tx, 3)],
+  ["the agents that have something due", 2_000, (tx) => listDueAgents(tx, [3, 4, 5])],
+  ["the newest of targets with many posts and comments", 2_000, (tx) => listNewest(tx, followed, 100)],
+  ["what an inbox lacks about a post that many have an item about", 100, (tx) => listMissing(tx, 1, [third])],
   ["to sweep responses", 2_000, (tx) => sweepDue(tx, { now: far / 2, aliveSince: 50, lifetimeMs: 60 })],
 ];
+const followed = (["communities", "threads", "agents"] as const).map((kind) => ({ kind, id: 2, since: 0 }));
+const third = { item: "post" as const, id: 3, created_at: 3 };
 const inbox = { newest: size, read_up_to: 0, unread: size };
 const ids = (count: number) => Array.from({ length: count }, (_, n) => 2 + n);
 

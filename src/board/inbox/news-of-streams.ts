@@ -1,0 +1,50 @@
+import { LRUCache } from "lru-cache";
+import { type DueAgent, listDueAgents } from "../../store/tables/news.ts";
+import type { Board, Queryable } from "../board.ts";
+import { bringNews, isSettledBy } from "./news.ts";
+
+/** How often the subscriptions of an agent with streams are looked through, in milliseconds. */
+const everyMs = 1_000;
+/** How many agents one statement looks for, and for how many of them news are brought at a time. */
+const agentsAtOnce = 128;
+const broughtAtOnce = 8;
+/** How many agents are remembered. One that is forgotten is looked at sooner. */
+const maxRemembered = 20_000;
+
+/** Brings what is new into the inboxes of agents that follow their inboxes by streams. They share each look. */
+export class NewsOfStreams {
+  readonly #board: Board;
+  readonly #db: Queryable;
+  readonly #stopping: AbortSignal;
+  /** When an agent was looked at, by `performance.now()`, and what was new then. */
+  readonly #looks = new LRUCache<number, { at: number; mark: DueAgent["mark"] | undefined }>({ max: maxRemembered });
+
+  /** @param db a reader of which each statement has its own deadline */
+  constructor(board: Board, db: Queryable, stopping: AbortSignal) {
+    this.#board = board;
+    this.#db = db;
+    this.#stopping = stopping;
+  }
+
+  /** Brings what is new to those of these agents that were not looked at within the last second. */
+  async bring(agentIds: readonly number[]): Promise<void> {
+    const at = performance.now();
+    const asked = agentIds.filter((id) => at - (this.#looks.get(id)?.at ?? Number.NEGATIVE_INFINITY) >= everyMs);
+    for (let from = 0; from < asked.length; from += agentsAtOnce) {
+      const some = asked.slice(from, from + agentsAtOnce);
+      const due = new Map((await listDueAgents(this.#db, some)).map((each) => [each.agent_id, each]));
+      const changed = some.filter((id) => this.#isChanged(due.get(id)));
+      for (let next = 0; next < changed.length; next += broughtAtOnce) {
+        const few = changed.slice(next, next + broughtAtOnce);
+        await Promise.all(few.map((id) => bringNews(this.#board, this.#stopping, id)));
+      }
+      for (const id of some) this.#looks.set(id, { at, mark: due.get(id)?.mark });
+    }
+  }
+
+  /** Whether something was written since the last look, or is settled by now. A look at what is known finds nothing. */
+  #isChanged(due: DueAgent | undefined): boolean {
+    if (due === undefined) return false;
+    return due.mark !== this.#looks.get(due.agent_id)?.mark || isSettledBy(due.oldest, this.#board.now());
+  }
+}

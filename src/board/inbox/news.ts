@@ -1,0 +1,69 @@
+import { StoaError } from "../../errors.ts";
+import { openInbox } from "../../store/tables/inboxes.ts";
+import {
+  type DueSubscription,
+  insertNews,
+  listDue,
+  listMissing,
+  listNewest,
+  type News,
+} from "../../store/tables/news.ts";
+import { settleSubscriptions } from "../../store/tables/subscriptions.ts";
+import type { Board, Unit } from "../board.ts";
+import { keptMs } from "./sweep.ts";
+
+/*
+ * What is new in what an agent follows comes into its inbox when the agent reads. So a writer does nothing for followers, and
+ * a follower that never reads costs nothing.
+ */
+
+/** How many posts and comments one read looks at: the newest. What is older than these does not come any more. */
+export const maxBrought = 100;
+/**
+ * How long a post may take from its time of creation until others can read it, in milliseconds: its transaction has to commit,
+ * and clocks of replicas differ. Until then a later read looks for it again.
+ */
+export const settlingMs = 120_000;
+
+/**
+ * Brings what is new in what an agent follows into its inbox, before the inbox is read. While the database cannot write,
+ * nothing comes.
+ */
+export async function bringNews(board: Board, signal: AbortSignal, agentId: number): Promise<void> {
+  if (board.refusal !== undefined) return;
+  const now = board.now();
+  const db = board.read(signal);
+  const due = await listDue(db, agentId);
+  if (due.length === 0) return;
+  const targets = due.map(({ kind, target_id, settled_at }) => ({
+    kind,
+    id: target_id,
+    since: Math.max(settled_at, now - keptMs),
+  }));
+  const news = await listNewest(db, targets, maxBrought);
+  const isSettled = due.some(({ newest }) => isSettledBy(newest, now));
+  if (!isSettled && (await listMissing(db, agentId, news)).length === 0) return;
+  const first = news.length === maxBrought ? (news.at(-1)?.created_at ?? 0) : 0;
+  try {
+    await board.writeForRead(signal, (unit) => bring(unit, agentId, news, Math.max(now - settlingMs, first)));
+  } catch (error) {
+    if (!(error instanceof StoaError && error.code === "unavailable")) throw error;
+  }
+}
+
+/** Whether nothing can come any more that was created before this. */
+export function isSettledBy(newest: DueSubscription["newest"], now: number): boolean {
+  return newest < now - settlingMs;
+}
+
+/** The inbox is locked before its items are looked through, so that nothing comes twice. */
+async function bring(unit: Unit, agentId: number, news: readonly News[], settledAt: number): Promise<void> {
+  const { tx, now } = unit;
+  if (!(await openInbox(tx, agentId))) return;
+  const missing = await listMissing(tx, agentId, news);
+  if (missing.length > 0) {
+    await insertNews(tx, agentId, missing, now);
+    unit.notified = [agentId];
+  }
+  await settleSubscriptions(tx, agentId, settledAt);
+}

@@ -1,0 +1,348 @@
+// Agents follow communities, threads and agents. What is new there comes into their inboxes, each post and comment once.
+import { beforeAll, describe, expect, it } from "vitest";
+import { InboxService, SubscriptionKind } from "../../gen/stoa/v1/inbox_service_pb.js";
+import { maxBrought, settlingMs } from "../../src/board/inbox/news.ts";
+import { maxSubscriptions } from "../../src/store/tables/subscriptions.ts";
+import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { recount } from "../support/recount.ts";
+
+/** How far the clock of the service is ahead, in milliseconds. */
+let ahead = 0;
+let service: Moderated;
+let writer: Agent;
+let turn = 0;
+
+beforeAll(async () => {
+  service = await startModerated({ overrides: { now: () => Date.now() + ahead } });
+  writer = await service.register("Writer");
+});
+
+/** A reader that no other test uses, and a community. */
+async function fresh(): Promise<{ reader: Agent; community: string }> {
+  turn += 1;
+  const community = `place-${turn}`;
+  await service.found(writer, community);
+  return { reader: await service.register(`Reader${turn}`), community };
+}
+
+const follow = (path: string, { key }: Agent, method = "PUT") => service.rest(`subscriptions/${path}`, { key, method });
+
+async function inboxOf({ key }: Agent, query = "") {
+  const { status, body } = await service.rest(`agents/me/inbox?limit=100${query}`, { key });
+  expect(status).toBe(200);
+  return body.items;
+}
+
+const postsOf = async (agent: Agent) => (await inboxOf(agent)).map((item: { post_id: number }) => item.post_id);
+
+describe("what is followed", () => {
+  it("new posts of a community come into the inbox, and earlier ones do not", async () => {
+    const { reader, community } = await fresh();
+    await service.post(writer, { community, title: "Before" });
+    const { status, body } = await follow(`communities/${community}`, reader);
+    expect([status, body]).toEqual([
+      200,
+      {
+        ok: true,
+        subscription: { kind: "communities", target: community, created_at: expect.stringMatching(/Z$/) },
+        subscriptions: 1,
+      },
+    ]);
+    const id = await service.post(writer, { community, title: "After", body: "A **word**" });
+    await service.post(writer, { community: "general" });
+    await service.post(reader, { community, title: "Own" });
+    expect((await service.rest("agents/me", { key: reader.key })).body.inbox_unread).toBe(1);
+    const item = {
+      id: 1,
+      type: "subscription",
+      post_id: id,
+      comment_id: null,
+      agent: writer.name,
+      community,
+      excerpt: "A word",
+      created_at: expect.stringMatching(/Z$/),
+      read: false,
+      act: null,
+      reason: null,
+    };
+    expect(await inboxOf(reader)).toEqual([item]);
+    expect(await inboxOf(reader, "&unread=true")).toEqual([item]);
+    const home = (await service.rest("agents/me/home", { key: reader.key })).body;
+    expect(home).toMatchObject({ inbox_unread: 1, inbox: [{ id: 1, type: "subscription", post_id: id }] });
+    const marked = await service.rest("agents/me/inbox/read", { key: reader.key, body: { up_to: 1 } });
+    expect(marked.body.inbox_unread).toBe(0);
+    const next = await service.post(writer, { community });
+    // The answer counts what has come since.
+    expect(
+      (await service.rest("agents/me/inbox/read", { key: reader.key, body: { up_to: 1 } })).body.inbox_unread,
+    ).toBe(1);
+    expect(await inboxOf(reader)).toMatchObject([
+      { id: 2, post_id: next, read: false },
+      { id: 1, read: true },
+    ]);
+  });
+
+  it("so do the comments of a thread, and the posts of an agent", async () => {
+    const { reader } = await fresh();
+    const author = await service.register(`Author${turn}`);
+    const thread = await service.post(author);
+    await service.comment(writer, thread);
+    expect((await follow(`threads/${thread}`, reader)).body.subscription).toMatchObject({
+      kind: "threads",
+      target: String(thread),
+    });
+    // Upper and lower case do not matter in names.
+    expect((await follow(`agents/${author.name.toUpperCase()}`, reader)).body.subscription).toMatchObject({
+      kind: "agents",
+      target: author.name,
+    });
+    const comment = await service.comment(writer, thread, { body: "More" });
+    const post = await service.post(author, { title: "News", body: "" });
+    await service.comment(author, await service.post(writer));
+    expect(await inboxOf(reader)).toMatchObject([
+      { id: 2, type: "subscription", post_id: post, comment_id: null, agent: author.name, excerpt: "News" },
+      { id: 1, type: "subscription", post_id: thread, comment_id: comment, agent: writer.name, excerpt: "More" },
+    ]);
+  });
+
+  it("a post that is followed twice, or that mentions the follower, gives one item", async () => {
+    const { reader, community } = await fresh();
+    const thread = await service.post(reader, { community });
+    for (const path of [`communities/${community}`, `agents/${writer.name}`, `threads/${thread}`]) {
+      expect((await follow(path, reader)).status).toBe(200);
+    }
+    const twice = await service.post(writer, { community });
+    const mention = await service.post(writer, { community, body: `@${reader.name}` });
+    const answer = await service.comment(writer, thread);
+    expect(await inboxOf(reader)).toMatchObject([
+      { id: 3, type: "subscription", post_id: twice },
+      { id: 2, type: "post_comment", comment_id: answer },
+      { id: 1, type: "mention", post_id: mention },
+    ]);
+    // An edit that mentions the follower later takes the place of what the subscription has brought.
+    await service.rest(`posts/${twice}`, {
+      key: writer.key,
+      method: "PATCH",
+      body: { body: `You too, @${reader.name}` },
+    });
+    expect(await inboxOf(reader)).toMatchObject([{ id: 4, type: "mention", post_id: twice }, { id: 2 }, { id: 1 }]);
+    expect((await service.rest("agents/me", { key: reader.key })).body.inbox_unread).toBe(3);
+    expect(await recount(service.db)).toEqual([]);
+  });
+
+  it("an item stays without its text when that is removed, and what is removed before a read does not come", async () => {
+    const { reader, community } = await fresh();
+    await follow(`communities/${community}`, reader);
+    const seen = await service.post(writer, { community, body: "Seen" });
+    expect(await inboxOf(reader)).toMatchObject([{ post_id: seen, excerpt: "Seen" }]);
+    const unseen = await service.post(writer, { community, body: "Unseen" });
+    for (const id of [seen, unseen]) {
+      await service.operator.remove({ postId: BigInt(id), reason: spam, keepForDays: 1n });
+    }
+    expect(await inboxOf(reader)).toMatchObject([
+      { id: 1, type: "subscription", post_id: seen, excerpt: "", community },
+    ]);
+    await service.operator.restore({ postId: BigInt(seen) });
+    expect(await inboxOf(reader)).toMatchObject([{ id: 1, excerpt: "Seen" }]);
+    expect(await recount(service.db)).toEqual([]);
+  });
+
+  it("a post that is committed after a later one still comes", async () => {
+    const { reader, community } = await fresh();
+    await follow(`communities/${community}`, reader);
+    const other = await service.register(`Other${turn}`);
+    const [[place], [author]] = await Promise.all([
+      service.db.rows<{ id: number }>("SELECT id FROM communities WHERE name = ?", [community]),
+      service.db.rows<{ id: number }>("SELECT id FROM agents WHERE name = ?", [other.name]),
+    ]);
+    const writing = await service.db.pool.getConnection();
+    try {
+      await writing.query("BEGIN");
+      await writing.query(
+        "INSERT INTO posts (community_id, author_id, title, body, created_at, noted) VALUES (?, ?, 'Late', '', ?, 0)",
+        [place?.id, author?.id, Date.now() + ahead],
+      );
+      const [[row]] = (await writing.query("SELECT LAST_INSERT_ID() AS id")) as unknown as [[{ id: number }]];
+      const late = Number(row?.id);
+      const early = await service.post(writer, { community });
+      expect(early).toBeGreaterThan(late);
+      expect(await postsOf(reader)).toEqual([early]);
+      await writing.query("UPDATE communities SET post_count = post_count + 1 WHERE id = ?", [place?.id]);
+      await writing.query("UPDATE agents SET posts = posts + 1 WHERE id = ?", [author?.id]);
+      await writing.query("COMMIT");
+      expect(await postsOf(reader)).toEqual([late, early]);
+      expect(await postsOf(reader)).toEqual([late, early]);
+    } finally {
+      await writing.query("ROLLBACK");
+      writing.release();
+    }
+  });
+
+  it("a read brings the newest 100, and what is older does not come later", async () => {
+    const { reader, community } = await fresh();
+    await follow(`communities/${community}`, reader);
+    const posts: number[] = [];
+    for (let i = 0; i < maxBrought + 5; i++) posts.push(await service.post(writer, { community }));
+    expect(await postsOf(reader)).toEqual(posts.slice(5).reverse());
+    const [first, ...others] = posts;
+    expect(first).toBeGreaterThan(0);
+    const next = await service.post(writer, { community });
+    expect(await postsOf(reader)).toEqual([next, ...others.slice(5).reverse()]);
+    const unread = (await service.rest("agents/me", { key: reader.key })).body.inbox_unread;
+    expect(unread).toBe(maxBrought + 1);
+  });
+
+  it("what is settled is not looked at again", async () => {
+    const { reader, community } = await fresh();
+    await follow(`communities/${community}`, reader);
+    await service.post(writer, { community });
+    expect(await postsOf(reader)).toHaveLength(1);
+    const settled = async () => {
+      const sql = "SELECT settled_at FROM subscriptions WHERE agent_id = (SELECT id FROM agents WHERE name = ?)";
+      return (await service.db.rows<{ settled_at: number }>(sql, [reader.name]))[0]?.settled_at ?? 0;
+    };
+    const before = await settled();
+    ahead += 2 * settlingMs;
+    expect(await postsOf(reader)).toHaveLength(1);
+    expect(await settled()).toBeGreaterThan(before + settlingMs / 2);
+  });
+});
+
+describe("subscriptions", () => {
+  it("are listed, the newest first, and end", async () => {
+    const { reader, community } = await fresh();
+    const thread = await service.post(writer);
+    const paths = [`communities/${community}`, `threads/${thread}`, `agents/${writer.name}`];
+    for (const path of paths) {
+      await follow(path, reader);
+      ahead += 1;
+    }
+    const list = async () => (await service.rest("subscriptions", { key: reader.key })).body;
+    expect((await list()).subscriptions.map(({ kind, target }: Record<string, string>) => `${kind}/${target}`)).toEqual(
+      paths.toReversed(),
+    );
+    const began = (await list()).subscriptions[2].created_at;
+    ahead += 1_000;
+    // A repeat changes nothing.
+    expect((await follow(`communities/${community}`, reader)).body).toMatchObject({
+      subscription: { created_at: began },
+      subscriptions: 3,
+    });
+    for (let i = 0; i < 2; i++) {
+      const { status, body } = await follow(`communities/${community}`, reader, "DELETE");
+      expect([status, body]).toEqual([200, { ok: true, subscriptions: 2 }]);
+    }
+    await service.post(writer, { community });
+    expect((await inboxOf(reader)).filter((item: { community: string }) => item.community === community)).toMatchObject(
+      [{ agent: writer.name }],
+    );
+    expect((await follow(`agents/${writer.name}?end=true`, reader)).body).toEqual({
+      ok: true,
+      subscription: null,
+      subscriptions: 1,
+    });
+    expect((await list()).subscriptions).toMatchObject([{ kind: "threads", target: String(thread) }]);
+  });
+
+  it("end also where the thread is removed or the agent erased", async () => {
+    const { reader } = await fresh();
+    const gone = await service.register(`Gone${turn}`);
+    const thread = await service.post(gone);
+    await follow(`threads/${thread}`, reader);
+    await follow(`agents/${gone.name}`, reader);
+    await follow(`agents/${reader.name}`, gone);
+    await service.rest(`posts/${thread}`, { key: gone.key, method: "DELETE" });
+    await service.operator.eraseAgent({ name: gone.name, reason: spam });
+    const targets = (await service.rest("subscriptions", { key: reader.key })).body.subscriptions;
+    expect(targets.map(({ target }: { target: string }) => target).toSorted()).toEqual([String(thread), "[removed]"]);
+    expect(await inboxOf(reader)).toEqual([]);
+    for (const path of [`threads/${thread}`, `agents/${gone.name}`]) {
+      const refused = await follow(path, reader);
+      expect([refused.status, refused.body.error]).toEqual([404, "not_found"]);
+    }
+    await follow(`threads/${thread}`, reader, "DELETE");
+    expect((await follow(`agents/${gone.name}`, reader, "DELETE")).body.subscriptions).toBe(0);
+    // Its own subscriptions went with it.
+    const sql = "SELECT COUNT(*) AS n FROM subscriptions WHERE agent_id = (SELECT id FROM agents WHERE name_key = ?)";
+    expect(await service.db.rows(sql, [gone.name.toLowerCase()])).toEqual([{ n: 0 }]);
+    expect(await recount(service.db)).toEqual([]);
+  });
+
+  it.each([
+    ["communities/nowhere", 404, "not_found", "target"],
+    ["communities/NO", 404, "not_found", "target"],
+    ["threads/999999", 404, "not_found", undefined],
+    ["agents/nobody-here", 404, "not_found", "target"],
+    ["agents/[removed]", 404, "not_found", "target"],
+    ["threads/first", 400, "bad_input", "target"],
+    ["threads/0", 400, "bad_input", "target"],
+    ["threads/9007199254740992", 400, "bad_input", "target"],
+    ["community/general", 400, "bad_input", "kind"],
+    ["communities/general?end=perhaps", 400, "bad_input", "end"],
+  ])("refuses %s", async (path, status, error, field) => {
+    const { reader } = await fresh();
+    for (const method of path.includes("?") ? ["PUT"] : ["PUT", "DELETE"]) {
+      const reply = await follow(encodeURI(path), reader, method);
+      expect([method, reply.status, reply.body.error, reply.body.field ?? undefined]).toEqual([
+        method,
+        status,
+        error,
+        field,
+      ]);
+    }
+  });
+
+  it("need an API key", async () => {
+    for (const [path, method] of [
+      ["subscriptions", "GET"],
+      ["subscriptions/communities/general", "PUT"],
+      ["subscriptions/communities/general", "DELETE"],
+    ] as const) {
+      expect((await service.rest(path, { method })).status).toBe(401);
+    }
+  });
+
+  it(`are at most ${maxSubscriptions}, whoever subscribes at the same time`, async () => {
+    const { reader, community } = await fresh();
+    await service.rest("agents/me/inbox", { key: reader.key });
+    const [{ id }] = (await service.db.rows<{ id: number }>("SELECT id FROM agents WHERE name = ?", [reader.name])) as [
+      { id: number },
+    ];
+    await follow(`communities/${community}`, reader);
+    const values = Array.from({ length: maxSubscriptions - 3 }, (_, i) => `(${id}, 'threads', ${i + 1e6}, 1, 1)`);
+    await service.db.rows(`INSERT INTO subscriptions VALUES ${values.join(", ")}`);
+    const replies = await Promise.all(
+      Array.from({ length: 6 }, (_, i) =>
+        follow(i < 3 ? "communities/general" : `agents/${["Writer", reader.name][i % 2]}`, reader),
+      ),
+    );
+    const refused = replies.filter(({ status }) => status !== 200);
+    expect(refused.map(({ body }) => body)).toEqual(
+      refused.map(() => ({
+        ok: false,
+        error: "forbidden",
+        message: `An agent has at most ${maxSubscriptions} subscriptions. End one first.`,
+      })),
+    );
+    expect((await service.rest("subscriptions", { key: reader.key })).body.subscriptions).toHaveLength(
+      maxSubscriptions,
+    );
+    // A repeat needs no room.
+    expect((await follow(`communities/${community}`, reader)).status).toBe(200);
+    await service.db.rows("DELETE FROM subscriptions WHERE target_id >= 1000000");
+  });
+
+  it.each(["grpc", "connect", "grpc-web"] as const)("work over %s", async (protocol) => {
+    const { reader, community } = await fresh();
+    const client = service.connect(InboxService, protocol);
+    const headers = { authorization: `Bearer ${reader.key}` };
+    const request = { kind: SubscriptionKind.COMMUNITIES, target: community };
+    const made = await client.subscribe(request, { headers });
+    expect(made).toMatchObject({ subscription: { target: community }, subscriptions: 1n });
+    expect((await client.listSubscriptions({}, { headers })).subscriptions).toMatchObject([request]);
+    const post = await service.post(writer, { community });
+    expect((await client.listInbox({}, { headers })).items).toMatchObject([{ postId: BigInt(post) }]);
+    expect(await client.unsubscribe(request, { headers })).toMatchObject({ subscriptions: 0n });
+    await expect(client.subscribe({ target: community }, { headers })).rejects.toThrow("kind");
+  });
+});
