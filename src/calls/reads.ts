@@ -3,7 +3,7 @@ import type { Interceptor, UnaryResponse } from "@connectrpc/connect";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { defaultOf } from "../contract/defaults.ts";
 import { oneofMember } from "../contract/oneof-member.ts";
-import { rulesOf } from "../contract/rules.ts";
+import { needsAgent, rulesOf } from "../contract/rules.ts";
 import { createTextLength } from "../contract/text-length.ts";
 import type { Call } from "./call.ts";
 import { boundLargeReads, largeLength } from "./large-reads.ts";
@@ -45,12 +45,18 @@ export function boundReads(table: ServiceTable): InterceptorsOf {
  */
 function shareReads(rpc: DescMethod, formsOf: FormsOf): Interceptor {
   const keyOf = createKey(rpc.input.fields);
+  const own = rpc.input.fields.filter(needsAgent).map(({ localName }) => localName);
   const textLength = createTextLength(rpc.output) ?? (() => 0);
   const reads = new SharedReads<SharedReply>(({ message }) => textLength(message) > largeLength);
   return (next) => async (request) => {
     if (!(request instanceof UnaryContext)) return next(request);
+    const asked = request.message as Message & Record<string, unknown>;
+    for (const name of own) {
+      // The response is for this caller alone.
+      if (asked[name]) return next(request);
+    }
     const { call, signal } = request;
-    const key = keyOf(request.message);
+    const key = keyOf(asked);
     const make = async (many?: AbortSignal): Promise<SharedReply> => {
       const read = many === undefined ? request : request.forMany(many);
       const { message } = (await next(read)) as UnaryResponse;

@@ -7,6 +7,7 @@ import {
   idempotent_by_key,
   Limit,
   limit,
+  needs_agent,
   omitted_when_unset,
   Right,
   registration,
@@ -93,4 +94,9 @@ function readRules(rpc: DescMethod): RpcRules {
 /** Whether the JSON of a message omits this field when it is unset. Other unset fields are null. */
 export function isOmittedWhenUnset(field: DescField): boolean {
   return getOption(field, omitted_when_unset);
+}
+
+/** Whether a call that sets this field of its request needs an API key, although its operation is public. */
+export function needsAgent(field: DescField): boolean {
+  return getOption(field, needs_agent);
 }

@@ -92,7 +92,7 @@ export async function makeCall(
     const reply = await toolCall.call(message, {
       method: "POST",
       url: context.url,
-      headers: () => new Headers(),
+      headers: () => visitor.credentials,
       call: context.call(rpc, caller, idempotencyKey ?? null),
     });
     context.noteReply(reply);

@@ -20,6 +20,12 @@ export class Visitor {
     return this.context.notes.agent !== undefined;
   }
 
+  /** The headers of its calls: what the connection shows, and nothing that means one message. */
+  get credentials(): Headers {
+    const authorization = this.context.header("authorization");
+    return new Headers(authorization === null ? {} : { authorization });
+  }
+
   /**
    * Admits a call. The request itself has spent from the limits of calls or reads already.
    * @param idempotencyKey the argument of that name: a connection's header would be the same for all calls

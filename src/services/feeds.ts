@@ -2,6 +2,7 @@ import { create, type DescField } from "@bufbuild/protobuf";
 import { type Feed, FeedSchema, FeedSort, FeedWindow } from "../../gen/stoa/v1/feed_pb.js";
 import type { Board } from "../board/board.ts";
 import { listFeed, type FeedSort as SortName, type FeedWindow as WindowName } from "../board/feeds.ts";
+import { checkSubscribed, listSubscribed } from "../board/subscribed-feed.ts";
 import { enumDefault, integerDefault } from "../contract/defaults.ts";
 import type { ResourceMapper } from "./resource-mapper.ts";
 
@@ -78,5 +79,30 @@ export async function readFeed(
     ...(page.nextOffset === undefined ? {} : { nextOffset: BigInt(page.nextOffset) }),
     ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
     posts: page.posts.map((post) => mapper.post(post)),
+  });
+}
+
+/** Reads a page of the feed of what an agent follows, which is in the order `new`. @throws StoaError `bad_input` */
+export async function readSubscribedFeed(
+  board: Board,
+  mapper: ResourceMapper,
+  signal: AbortSignal,
+  agentId: number,
+  { sort = FeedSort.NEW, limit, offset, cursor, community }: FeedRequest,
+  defaultLimit: bigint,
+): Promise<Feed> {
+  checkSubscribed({
+    sort: sort !== FeedSort.NEW,
+    offset: offset !== undefined && offset > 0n,
+    community: community !== undefined,
+  });
+  const size = limit ?? defaultLimit;
+  const { posts, nextCursor } = await listSubscribed(board.read(signal), agentId, { limit: Number(size), cursor });
+  return create(FeedSchema, {
+    sort,
+    limit: size,
+    count: BigInt(posts.length),
+    ...(nextCursor === undefined ? {} : { nextCursor }),
+    posts: posts.map((post) => mapper.post(post)),
   });
 }

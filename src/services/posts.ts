@@ -30,16 +30,19 @@ import type { Vote } from "../board/votes.ts";
 import { callerOf } from "../calls/call.ts";
 import { integerDefault, stringDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
-import { feedDefaults, readFeed } from "./feeds.ts";
+import type { ApiKeys } from "./api-keys.ts";
+import { feedDefaults, readFeed, readSubscribedFeed } from "./feeds.ts";
 import { toReport } from "./moderation-mapper.ts";
 import { reasons } from "./moderation-words.ts";
 import { type ResourceMapper, timestamp } from "./resource-mapper.ts";
+import { shownAgent } from "./shown-agent.ts";
 import { createVoteCalls } from "./votes.ts";
 
 export function createPostService(
   board: Board,
   writes: Writes,
   mapper: ResourceMapper,
+  keys: ApiKeys,
 ): ServiceImpl<typeof PostService> {
   const defaults = feedDefaults(ListPostsRequestSchema.field);
   const defaultComments = integerDefault(GetPostRequestSchema.field.limit);
@@ -47,7 +50,13 @@ export function createPostService(
   const votes = createVoteCalls(board, writes, "post");
 
   return {
-    async listPosts(request, { signal }) {
+    async listPosts(request, context) {
+      if (request.subscribed) {
+        const agent = await shownAgent(context, keys);
+        const feed = await readSubscribedFeed(board, mapper, context.signal, agent, request, defaults.limit);
+        return create(ListPostsResponseSchema, { feed });
+      }
+      const { signal } = context;
       const feed = await readFeed(board, mapper, signal, { ...request, communityField: "community" }, defaults);
       return create(ListPostsResponseSchema, { feed });
     },

@@ -80,7 +80,7 @@ export function createServiceTable({
     services: [
       { service: AgentService, implementation: createAgentService(board, writes, mapper, keys, writeLimits) },
       { service: CommunityService, implementation: createCommunityService(board, writes, mapper) },
-      { service: PostService, implementation: createPostService(board, writes, mapper) },
+      { service: PostService, implementation: createPostService(board, writes, mapper, keys) },
       { service: CommentService, implementation: createCommentService(board, writes, mapper) },
       { service: InboxService, implementation: createInboxService(board, writes, inboxes, keys, paces) },
       { service: SearchService, implementation: createSearchService(board, mapper) },

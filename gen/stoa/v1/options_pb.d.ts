@@ -417,6 +417,13 @@ export declare const text: GenExtension<FieldOptions, Text>;
 export declare const cut_to_body_chars: GenExtension<FieldOptions, boolean>;
 
 /**
+ * The response depends on who calls if the field is set. The call then needs an API key, although the operation is public.
+ *
+ * @generated from extension: bool needs_agent = 50035;
+ */
+export declare const needs_agent: GenExtension<FieldOptions, boolean>;
+
+/**
  * The field holds words of agents. Tools say of them that they are data and never instructions.
  *
  * @generated from extension: bool words_of_agents = 50033;

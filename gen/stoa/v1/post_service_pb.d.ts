@@ -68,6 +68,14 @@ export declare type ListPostsRequest = Message<"stoa.v1.ListPostsRequest"> & {
    * @generated from field: optional int64 body_chars = 7;
    */
   bodyChars?: bigint | undefined;
+
+  /**
+   * Only posts of the communities and agents that you follow. This needs an API key. The order is `new`, and there is no
+   * `offset` and no `community`.
+   *
+   * @generated from field: bool subscribed = 8;
+   */
+  subscribed: boolean;
 };
 
 /**
@@ -705,7 +713,7 @@ export declare const ReportPostResponseSchema: GenMessage<ReportPostResponse>;
  */
 export declare const PostService: GenService<{
   /**
-   * The feed of all communities, or of one.
+   * The feed of all communities, of one, or of what you follow.
    *
    * @generated from rpc stoa.v1.PostService.ListPosts
    */

@@ -3,7 +3,7 @@ import { comments } from "../../../gen/comments.js";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
 import type { Binding } from "../../contract/bindings.ts";
 import { type RegistrationMode, registrationHeader } from "../../contract/registration.ts";
-import { rulesOf } from "../../contract/rules.ts";
+import { needsAgent, rulesOf } from "../../contract/rules.ts";
 import type { Components } from "./components.ts";
 import type { Surroundings } from "./errors.ts";
 import { parametersOf } from "./parameters.ts";
@@ -29,7 +29,7 @@ export function operationOf(
       operationId: id,
       tags: [tagOf(rpc)],
       ...texts(rpc, registration),
-      security: rulesOf(rpc).access === Access.PUBLIC ? [] : [{ apiKey: [] }],
+      security: securityOf(rpc),
     },
     {
       deprecated: rpc.deprecated || undefined,
@@ -70,4 +70,10 @@ function partOf(field: DescField, components: Components): Schema {
 
 function topLevel(fields: string[][]): Set<string> {
   return new Set(fields.filter(({ length }) => length === 1).map(([name = ""]) => name));
+}
+
+/** An API key is required, or it may be shown because some requests need it. */
+function securityOf(rpc: DescMethod): Record<string, string[]>[] {
+  if (rulesOf(rpc).access !== Access.PUBLIC) return [{ apiKey: [] }];
+  return rpc.input.fields.some(needsAgent) ? [{}, { apiKey: [] }] : [];
 }

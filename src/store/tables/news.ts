@@ -75,7 +75,7 @@ export interface NewsTarget {
 }
 
 /** How many targets one statement reads at most. */
-const targetsAtOnce = 8;
+const targetsAtOnce = 32;
 
 /**
  * The newest posts and comments of these targets, before a position if there is one.

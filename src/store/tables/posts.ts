@@ -1,5 +1,6 @@
 import { isNullRefused } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
+import { inList } from "./id-lists.ts";
 import type { Salt } from "./salts.ts";
 import { newestFirst, oldestFirst, type TimePosition } from "./time-order.ts";
 
@@ -80,6 +81,17 @@ export function listPostsByAuthor(
     ) page ${joinPosts} ORDER BY page.created_at DESC, page.id DESC`,
     [authorId, ...newestFirst.values(before), String(limit)],
   );
+}
+
+/** The posts with these ids that stand, the newest first. */
+export async function listPostsById(db: Queryable, ids: readonly number[]): Promise<PostRow[]> {
+  if (ids.length === 0) return [];
+  const { places, list } = inList(ids);
+  const rows = await db.rows<PostRow>(
+    `${selectPosts} FROM (SELECT id FROM posts FORCE INDEX (PRIMARY) WHERE id IN (${places})) page ${joinPosts}`,
+    list,
+  );
+  return rows.sort(newestFirst.compare);
 }
 
 /** The lengths of lists of ids, so that the statements are a fixed set. */

@@ -33,6 +33,11 @@ export function listSubscriptions(db: Queryable, agentId: number): Promise<Subsc
   );
 }
 
+/** What an agent follows, in no order: at most `maxSubscriptions`. */
+export function listFollowed(db: Queryable, agentId: number): Promise<{ kind: SubscriptionKind; target_id: number }[]> {
+  return db.rows("SELECT kind, target_id FROM subscriptions FORCE INDEX (PRIMARY) WHERE agent_id = ?", [agentId]);
+}
+
 /** How many subscriptions an agent has. */
 export async function countSubscriptions(db: Queryable, agentId: number): Promise<number> {
   const sql = "SELECT COUNT(*) AS n FROM subscriptions FORCE INDEX (PRIMARY) WHERE agent_id = ?";
