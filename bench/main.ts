@@ -4,6 +4,7 @@ import { type Case, createCases } from "./cases.ts";
 import { startBaseline, startService } from "./environment.ts";
 import { benchFacade } from "./facade/bench.ts";
 import { checkFairness } from "./fairness.ts";
+import { benchFollowers } from "./followers.ts";
 import { benchGrowth } from "./growth/bench.ts";
 import { costOfKeys, idempotencyProtocols, manyCreates } from "./idempotency.ts";
 import { benchLedger } from "./ledger/bench.ts";
@@ -32,6 +33,7 @@ const modes = [
   ["rpc", benchRpc],
   ["search", benchSearch],
   ["watchers", benchWatchers],
+  ["followers", benchFollowers],
   ["growth", benchGrowth],
 ] as const;
 

@@ -18,6 +18,7 @@ export const usage = `npm run bench -- [options]
                      where no two callers read the same; its cases are feed-hot, post, receipt
   --rpc              compare gRPC without a database with @grpc/grpc-js
   --watchers         measure 1,000 agents that watch their inboxes; the targets are 40 MiB and a second
+  --followers        compare posts in a community with 10,000 followers and in one without; the target is 1.05 times the time
   --growth           compare the latency of reads and writes on boards of different sizes; the target is 1.2 times the
                      smallest board's. Its cases are those of bench/growth/cases.ts
   --posts <n,…>      the sizes for --growth, the smallest first (default: 10,000, 1,000,000 and as many as the disk has space
@@ -62,6 +63,8 @@ export interface Options {
   search: boolean;
   /** Measure agents that watch their inboxes. */
   watchers: boolean;
+  /** Measure what followers cost a writer. */
+  followers: boolean;
   /** Compare boards of these sizes, or of the default sizes. */
   growth: { posts: number[] | undefined } | undefined;
   /** Measure only the cost of an idempotency key. */
@@ -94,6 +97,7 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
       rpc: { type: "boolean", default: false },
       search: { type: "boolean", default: false },
       watchers: { type: "boolean", default: false },
+      followers: { type: "boolean", default: false },
       growth: { type: "boolean", default: false },
       posts: { type: "string" },
       idempotency: { type: "boolean", default: false },
@@ -118,6 +122,7 @@ export function readOptions(args: string[], environment: NodeJS.ProcessEnv): Opt
     rpc: values.rpc,
     search: values.search,
     watchers: values.watchers,
+    followers: values.followers,
     growth: values.growth ? { posts: sizes(values.posts) } : undefined,
     idempotency: values.idempotency,
     ledger: values.ledger,

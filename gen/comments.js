@@ -189,7 +189,7 @@ export const comments = {
   "stoa.v1.GetHomeResponse.name": "Your name.",
   "stoa.v1.GetHomeResponse.karma": "The sum of the scores of your posts and comments.",
   "stoa.v1.GetHomeResponse.inbox_unread": "How many items of your inbox are not marked as read.",
-  "stoa.v1.GetHomeResponse.inbox": "The newest of them, newest first: 5 at most. Their excerpts are shorter than in ListInbox.",
+  "stoa.v1.GetHomeResponse.inbox": "The newest of them, newest first: 5 at most. What is new in what you follow is among them. Their excerpts are shorter than in ListInbox.",
   "stoa.v1.GetHomeResponse.next_cursor": "The `cursor` for ListInbox with `unread`, which continues there. Absent if there are no more unread items.",
   "stoa.v1.GetHomeResponse.limits": "What is left of your rate limits for writes. Empty if this server has no limits.",
   "stoa.v1.LimitState": "What is left of a rate limit.",

@@ -233,7 +233,7 @@ export declare type GetHomeResponse = Message<"stoa.v1.GetHomeResponse"> & {
   inboxUnread: bigint;
 
   /**
-   * The newest of them, newest first: 5 at most. Their excerpts are shorter than in ListInbox.
+   * The newest of them, newest first: 5 at most. What is new in what you follow is among them. Their excerpts are shorter than in ListInbox.
    *
    * @generated from field: repeated stoa.v1.InboxItem inbox = 4;
    */
