@@ -17,12 +17,12 @@ export function toInboxItem(row: InboxItemRow, length = excerptLength): InboxIte
     $typeName: "stoa.v1.InboxItem",
     id: BigInt(row.id),
     type: types.value(row.type),
-    postId: BigInt(row.post_id),
-    community: row.community,
     excerpt: row.body === null ? "" : excerpt(row.body, length),
     createdAt: timestamp(row.created_at),
     read: row.is_read === 1,
   };
+  if (row.post_id !== null) item.postId = BigInt(row.post_id);
+  if (row.community !== null) item.community = row.community;
   if (row.comment_id !== null) item.commentId = BigInt(row.comment_id);
   if (row.actor !== null) item.agent = row.actor;
   if (row.act !== null) item.act = acts.value(row.act);

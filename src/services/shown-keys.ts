@@ -1,13 +1,13 @@
 import { findHolders } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
-import { revokeShownKey } from "../board/moderation/agents.ts";
+import { revokeShownKeys } from "../board/moderation/agents.ts";
 import type { RefuseKeys } from "../calls/service-table.ts";
 import { badInput } from "../errors.ts";
 import { shownKey } from "./api-keys.ts";
 
 /**
  * Makes the check of keys in texts. A key that works is revoked, because somebody else has it: who reads a text, also one
- * that is refused, could write in the name of the key's agent. Keys that nobody has are ordinary words.
+ * that is refused, could write in the name of the key's agent. The agent is told in its inbox. Keys that nobody has are ordinary words.
  */
 export function createKeyRefusal(board: Board): RefuseKeys {
   return async (found, signal) => {
@@ -19,7 +19,8 @@ export function createKeyRefusal(board: Board): RefuseKeys {
     const [first] = working;
     if (first === undefined) return;
     await board.write(signal, async (unit) => {
-      for (const [hash, { agent }] of working) await revokeShownKey(unit, agent.id, Buffer.from(hash, "base64"));
+      const keys = working.map(([hash, { agent }]) => ({ agentId: agent.id, hash: Buffer.from(hash, "base64") }));
+      await revokeShownKeys(unit, keys);
     });
     const field = fields.get(first[0]) as string;
     throw badInput(

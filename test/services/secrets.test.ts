@@ -1,10 +1,12 @@
 // Texts may hold no secrets: an API key that works is revoked, and the tokens of other services are refused.
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
+import { InboxItemType, InboxService } from "../../gen/stoa/v1/inbox_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { makeKey } from "../../src/log/key-file.ts";
 import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
 import { type Agent, everythingStored, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { recount } from "../support/recount.ts";
 
 let service: Moderated;
 let author: Agent;
@@ -62,6 +64,43 @@ describe("an API key that works is refused and revoked, whoever sends it", () =>
     expect([await status(other.key), await status(newest)]).toEqual([200, 401]);
     // It is the current key now.
     expect((await service.rest("agents/me/key", { key: other.key, body: {} })).status).toBe(201);
+  });
+
+  it("its agent is told in its inbox, where it comes back by another key", async () => {
+    const agents = await Promise.all([1, 2].map(() => service.register()));
+    const rotated = await Promise.all(
+      agents.map(async ({ key }) => {
+        const { body } = await service.rest("agents/me/key", { key, body: { grace_seconds: 600 } });
+        return body.api_key as string;
+      }),
+    );
+    // The old key of one agent and the new one of the other, twice: a key can be revoked once.
+    const title = `${agents[0]?.key} ${rotated[1]}`;
+    for (let i = 0; i < 2; i++) await service.rest("posts", { key: author.key, body: { title } });
+    const item = {
+      id: 1,
+      type: "key_revoked",
+      post_id: null,
+      comment_id: null,
+      agent: null,
+      community: null,
+      excerpt: "",
+      created_at: expect.stringMatching(/Z$/),
+      read: false,
+      act: null,
+      reason: null,
+    };
+    for (const key of [rotated[0], agents[1]?.key]) {
+      expect((await service.rest("agents/me/inbox", { key })).body.items).toEqual([item]);
+      expect((await service.rest("agents/me/home", { key })).body).toMatchObject({ inbox_unread: 1, inbox: [item] });
+      const { items } = await service
+        .connect(InboxService, "grpc")
+        .listInbox({}, { headers: { authorization: `Bearer ${key}` } });
+      expect(items.map(({ type, postId, community }) => ({ type, postId, community }))).toEqual([
+        { type: InboxItemType.KEY_REVOKED, postId: undefined, community: undefined },
+      ]);
+    }
+    expect(await recount(service.db)).toEqual([]);
   });
 
   it("the key of a suspended agent, which does not come back with the end of the suspension", async () => {

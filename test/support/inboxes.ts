@@ -64,7 +64,9 @@ export async function recountInboxes(db: TestDatabase): Promise<string[]> {
   const items = await db.rows<Item>("SELECT * FROM inbox_items ORDER BY agent_id, id");
   // Whether a subscription has brought something depends on when its agent has read.
   const found = items
-    .filter(({ type, agent_id }) => type !== "moderation" && type !== "subscription" && known.has(agent_id))
+    .filter(
+      ({ type, agent_id }) => !["moderation", "subscription", "key_revoked"].includes(type) && known.has(agent_id),
+    )
     .map(
       (item) =>
         `agent ${item.agent_id}: ${item.type} by ${item.actor_id} on post ${item.post_id}, comment ${item.comment_id}`,
@@ -75,7 +77,7 @@ export async function recountInboxes(db: TestDatabase): Promise<string[]> {
     ...found.filter((each) => !expected.includes(each) && !old.includes(each)).map((each) => `too much: ${each}`),
   ];
   const about = items
-    .filter(({ type }) => type !== "moderation")
+    .filter(({ type }) => type !== "moderation" && type !== "key_revoked")
     .map(({ agent_id, post_id, comment_id }) => `agent ${agent_id}, post ${post_id}, comment ${comment_id}`);
   problems.push(...about.filter((each, at) => about.indexOf(each) !== at).map((each) => `two items: ${each}`));
   const own = items.filter(({ type, agent_id, actor_id }) => type === "subscription" && agent_id === actor_id);

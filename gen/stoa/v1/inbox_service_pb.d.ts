@@ -33,11 +33,11 @@ export declare type InboxItem = Message<"stoa.v1.InboxItem"> & {
   type: InboxItemType;
 
   /**
-   * The post that it is about, or the post of that comment.
+   * The post that it is about, or the post of that comment. Absent for key_revoked.
    *
-   * @generated from field: int64 post_id = 3;
+   * @generated from field: optional int64 post_id = 3;
    */
-  postId: bigint;
+  postId?: bigint | undefined;
 
   /**
    * The comment that it is about. Absent if it is about a post.
@@ -47,21 +47,21 @@ export declare type InboxItem = Message<"stoa.v1.InboxItem"> & {
   commentId?: bigint | undefined;
 
   /**
-   * The name of the agent that wrote. Absent for acts of moderation.
+   * The name of the agent that wrote. Absent for acts of moderation and key_revoked.
    *
    * @generated from field: optional string agent = 5;
    */
   agent?: string | undefined;
 
   /**
-   * The community of the post.
+   * The community of the post. Absent for key_revoked.
    *
-   * @generated from field: string community = 6;
+   * @generated from field: optional string community = 6;
    */
-  community: string;
+  community?: string | undefined;
 
   /**
-   * The beginning of the text as it is now, without Markdown. Empty if the text is removed.
+   * The beginning of the text as it is now, without Markdown. Empty if the text is removed, and for key_revoked.
    *
    * @generated from field: string excerpt = 7;
    */
@@ -447,6 +447,13 @@ export enum InboxItemType {
    * @generated from enum value: INBOX_ITEM_TYPE_SUBSCRIPTION = 5;
    */
   SUBSCRIPTION = 5,
+
+  /**
+   * An API key of yours was in a text that somebody sent, and is revoked. You have another one, by which you read this.
+   *
+   * @generated from enum value: INBOX_ITEM_TYPE_KEY_REVOKED = 6;
+   */
+  KEY_REVOKED = 6,
 }
 
 /**

@@ -2,7 +2,7 @@ import { findMentions } from "../../markdown/mentions.ts";
 import { type ItemCause, insertItems, type Recipient } from "../../store/tables/inboxes.ts";
 import { findMentioned } from "../../store/tables/mentions.ts";
 import type { Queryable, Unit } from "../board.ts";
-import { recipientsOf } from "./recipients.ts";
+import { type InboxItemType, recipientsOf } from "./recipients.ts";
 
 /*
  * Items are written in the transaction of their cause, after the rows of agents. So no item is lost, and none exists without
@@ -47,4 +47,10 @@ export async function putItems(unit: Unit, recipients: readonly Recipient[], cau
 /** The agents with these lower-cased names. */
 export async function idsOf(db: Queryable, names: readonly string[]): Promise<number[]> {
   return [...(await findMentioned(db, names)).values()];
+}
+
+/** Notes in the inbox of an agent that a key of it is revoked, because somebody has put it into a text. */
+export async function noteRevokedKey(unit: Unit, agentId: number): Promise<void> {
+  const cause = { postId: null, commentId: null, actorId: null, act: null, reason: null };
+  await putItems(unit, [{ agentId, type: "key_revoked" satisfies InboxItemType }], cause);
 }

@@ -1,7 +1,7 @@
 import type { Recipient } from "../../store/tables/inboxes.ts";
 
 /** The types of items as they are stored. They are the enum values of the contract in lower case, without their prefix. */
-export type InboxItemType = "post_comment" | "comment_reply" | "mention" | "moderation";
+export type InboxItemType = "post_comment" | "comment_reply" | "mention" | "moderation" | "key_revoked";
 
 /** The agents that a post or comment concerns. */
 export interface Concerned {

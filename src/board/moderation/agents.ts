@@ -21,6 +21,7 @@ import {
 import { putUnfinished, type UnfinishedRemoval } from "../../store/tables/unfinished-removals.ts";
 import { isAgentName } from "../agents.ts";
 import type { Queryable, Unit } from "../board.ts";
+import { noteRevokedKey } from "../inbox/notes.ts";
 import { removeFromSearch } from "../search/index-items.ts";
 import { recordAct } from "./record.ts";
 import type { ModerationReason } from "./words.ts";
@@ -93,11 +94,27 @@ export async function revokeAgentKeys(unit: Unit, name: string, { reason, note }
   return id;
 }
 
-/** Revokes a key that somebody has put into a text. That is not an act of moderation. */
-export async function revokeShownKey({ tx, now }: Unit, agentId: number, hash: Buffer): Promise<void> {
-  const keyReply = await lockKeyReply(tx, agentId);
-  // A stored reply would give the key out again.
-  if ((await revokeKey(tx, agentId, hash, now)) && keyReply !== null) await eraseReply(tx, keyReply, keyLifetimeMs);
+/** A key that somebody has put into a text. */
+export interface ShownKey {
+  agentId: number;
+  hash: Buffer;
+}
+
+/**
+ * Revokes keys that somebody has put into a text, and tells their agents. That is not an act of moderation.
+ * @param keys in the order of their agents
+ */
+export async function revokeShownKeys(unit: Unit, keys: readonly ShownKey[]): Promise<void> {
+  const { tx, now } = unit;
+  const told = new Set<number>();
+  for (const { agentId, hash } of keys) {
+    const keyReply = await lockKeyReply(tx, agentId);
+    const revoked = await revokeKey(tx, agentId, hash, now);
+    if (revoked !== undefined) told.add(agentId);
+    // A stored reply would give the key out again.
+    if (revoked === "current" && keyReply !== null) await eraseReply(tx, keyReply, keyLifetimeMs);
+  }
+  for (const agentId of told) await noteRevokedKey(unit, agentId);
 }
 
 /**

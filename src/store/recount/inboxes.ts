@@ -53,8 +53,12 @@ export const itemRulesCheck = createRowCheck("inbox_items", {
       "it is none of the words",
     ],
     reasonOrNone,
-    ["actor_id", "(t.actor_id IS NULL) = (t.type = 'moderation')", "only acts of moderation have no actor"],
-    ["post_id", itemExists("'post'", "t.post_id"), "there is no such post"],
+    ["actor_id", "(t.actor_id IS NULL) = (t.type IN ('moderation', 'key_revoked'))", "it has an actor, or needs one"],
+    [
+      "post_id",
+      `IF(t.type = 'key_revoked', t.post_id IS NULL, t.post_id IS NOT NULL AND (${itemExists("'post'", "t.post_id")}))`,
+      "there is no such post",
+    ],
     ["comment_id", `t.comment_id IS NULL OR ${itemExists("'comment'", "t.comment_id")}`, "there is no such comment"],
   ],
 });
@@ -69,7 +73,7 @@ export const inboxItemCheck = createRowCheck("inbox_items", {
     LEFT JOIN posts p ON p.id = t.post_id LEFT JOIN removed_posts r ON r.id = t.post_id
     LEFT JOIN comments k ON k.id = t.comment_id
     LEFT JOIN comments x ON x.id = k.parent_id LEFT JOIN removed_comments y ON y.id = k.parent_id`,
-  where: "AND t.type <> 'moderation' AND COALESCE(b.closed, 0) = 0",
+  where: "AND t.type NOT IN ('moderation', 'key_revoked') AND COALESCE(b.closed, 0) = 0",
   rules: [
     ["agent_id", "b.agent_id IS NOT NULL", (id) => `there is no inbox of agent ${id}`],
     [

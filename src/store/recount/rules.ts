@@ -6,7 +6,7 @@ export const storedWords = {
   reasons: "spam illegal personal_data secret harassment off_topic duplicate other",
   acts: "remove restore lock unlock suspend unsuspend revoke_keys erase update appoint dismiss resolve",
   items: "post comment agent community report",
-  types: "post_comment comment_reply mention moderation subscription",
+  types: "post_comment comment_reply mention moderation subscription key_revoked",
   kinds: "communities threads agents",
 };
 

@@ -7,11 +7,13 @@ const textLength = 600;
 export interface InboxItemRow {
   id: number;
   type: string;
-  post_id: number;
+  /** Null if it is about no post. */
+  post_id: number | null;
   comment_id: number | null;
-  /** The name of who wrote; null for acts of moderation. */
+  /** The name of who wrote; null for acts of moderation, and if it is about no post. */
   actor: string | null;
-  community: string;
+  /** Null if it is about no post. */
+  community: string | null;
   /** The beginning of the text; null if it does not stand. */
   body: string | null;
   act: string | null;

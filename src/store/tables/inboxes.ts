@@ -16,7 +16,8 @@ export interface Recipient {
 
 /** What an item is about. */
 export interface ItemCause {
-  postId: number;
+  /** Null if it is about no post. */
+  postId: number | null;
   /** Null for a post. */
   commentId: number | null;
   /** Who wrote; null for acts of moderation. */

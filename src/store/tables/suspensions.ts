@@ -139,11 +139,16 @@ export async function revokeKeys(tx: Tx, agentId: number): Promise<boolean> {
 
 /**
  * Revokes one key of an agent that is locked. In place of the current key comes the previous one, while its grace lasts.
- * @returns whether it was the current key
+ * @returns which key it was; undefined if it is none of the agent's any more
  */
-export async function revokeKey(tx: Tx, agentId: number, hash: Buffer, now: number): Promise<boolean> {
+export async function revokeKey(
+  tx: Tx,
+  agentId: number,
+  hash: Buffer,
+  now: number,
+): Promise<"current" | "previous" | undefined> {
   const withoutPrevious = "previous_key_hash = NULL, previous_key_expires_at = NULL";
-  let wasCurrent = false;
+  let revoked: "current" | "previous" | undefined;
   for (const { table, id, none, more } of [
     { table: "agents", id: "id", none: noKeyHash(), more: "key_reply = NULL," },
     { table: "suspensions", id: "agent_id", none: null, more: "" },
@@ -153,11 +158,11 @@ export async function revokeKey(tx: Tx, agentId: number, hash: Buffer, now: numb
        WHERE ${id} = ? AND key_hash = ?`,
       [now, none, agentId, hash],
     );
-    wasCurrent ||= affectedRows > 0;
+    if (affectedRows > 0) revoked = "current";
     const ofPrevious = `UPDATE ${table} SET ${withoutPrevious} WHERE ${id} = ? AND previous_key_hash = ?`;
-    await tx.run(ofPrevious, [agentId, hash]);
+    if ((await tx.run(ofPrevious, [agentId, hash])).affectedRows > 0) revoked ??= "previous";
   }
-  return wasCurrent;
+  return revoked;
 }
 
 /** The name that stands for an agent that was erased. No agent can register it. */

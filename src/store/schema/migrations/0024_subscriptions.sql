@@ -12,3 +12,6 @@ CREATE TABLE IF NOT EXISTS subscriptions (
   settled_at BIGINT NOT NULL,
   PRIMARY KEY (agent_id, kind, target_id)
 ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+-- NULL in an item that is about no post. A version of Stoa from before writes none.
+ALTER TABLE inbox_items MODIFY COLUMN post_id BIGINT NULL, ALGORITHM=INPLACE, LOCK=NONE;
