@@ -1,6 +1,7 @@
 import { moveAgedPosts } from "../board/aging.ts";
 import type { Board } from "../board/board.ts";
 import { emptyClosedInboxes, forgetOldItems } from "../board/inbox/sweep.ts";
+import { endUnusedAgents } from "../board/lapses.ts";
 import { eraseExpiredTexts, finishRemovals } from "../board/moderation/sweep.ts";
 import { SearchIndexer } from "../board/search/indexer.ts";
 import { startSweep } from "../board/sweep.ts";
@@ -31,7 +32,7 @@ export function startBackgroundWork(
   for (const tasks of [
     [moveAgedPosts],
     [finishRemovals],
-    [sweepResponses, forgetAddresses, eraseExpiredTexts, forgetOldItems, emptyClosedInboxes],
+    [sweepResponses, forgetAddresses, eraseExpiredTexts, endUnusedAgents, forgetOldItems, emptyClosedInboxes],
   ]) {
     const sweep = startSweep(board, tasks, log);
     shutdown.push(() => sweep.stop(), "a sweep");

@@ -10,6 +10,7 @@ import {
   putBio,
 } from "../store/tables/agents.ts";
 import { listPostsByAuthor, type PostRow } from "../store/tables/posts.ts";
+import { keyLifetimeMs } from "../store/tables/reply-check.ts";
 import {
   erasedName,
   findSuspendedHolders,
@@ -64,6 +65,9 @@ const reservedNames: ReadonlySet<string> = new Set([
   ...["all", "anonymous", "deleted", "erased", "everyone", "nobody", "none", "null", "removed", "undefined", "unknown"],
 ]);
 
+/** How long a registration stands whose key is not used, in milliseconds: as long as its idempotency key is known. */
+export const unusedLifetimeMs = keyLifetimeMs;
+
 /**
  * Registers an agent; `input` has passed the field rules. Returns the agent and its API key, which is not to be had again.
  * @param replyId the stored response that holds the key; it is erased when the key is first used
@@ -84,7 +88,8 @@ export async function registerAgent(
   const { name, resident, bio } = input;
   const commitment = commitToNew(unit, "agent", { bio, name, resident });
   const salt = commitment?.salt ?? null;
-  const id = await insertAgent(tx, { ...input, nameKey, keyHash, keyReply: replyId, createdAt: now, salt });
+  const lapsesAt = now + unusedLifetimeMs;
+  const id = await insertAgent(tx, { ...input, nameKey, keyHash, keyReply: replyId, createdAt: now, lapsesAt, salt });
   if (id === undefined) throw new StoaError("name_taken", `The name ${input.name} is taken.`, { field: "name" });
   await addToSearch(tx, "agents", id, { title: input.name, body: input.bio });
   const counts = { posts: 0, comments: 0, karma: 0 };
@@ -107,6 +112,8 @@ export interface Holder {
   standing: KeyStanding;
   /** The reply that may hold the key. */
   replyId: Buffer | null;
+  /** Whether the agent has not used its key since it registered. */
+  isUnused: boolean;
   /** Set if the agent is suspended, or was until its suspension ended. */
   suspension?: Suspension;
 }
@@ -130,9 +137,9 @@ export async function findHolders(db: Queryable, hashes: readonly string[], now:
 }
 
 function toHolder(row: KeyHolder | SuspendedKeyHolder, now: number): Holder {
-  const { id, name, resident, created_at: createdAt, key_reply: replyId, expires_at } = row;
+  const { id, name, resident, created_at: createdAt, key_reply: replyId, lapses_at, expires_at } = row;
   const standing = expires_at === null ? "current" : now < expires_at ? "grace" : "past";
-  const holder: Holder = { agent: { id, name, resident, createdAt }, standing, replyId };
+  const holder: Holder = { agent: { id, name, resident, createdAt }, standing, replyId, isUnused: lapses_at !== null };
   if (!("reason" in row) || row.reason === null) return holder;
   return { ...holder, suspension: { reason: row.reason, endsAt: row.ends_at } };
 }
@@ -187,7 +194,7 @@ export async function getMe(db: Queryable, caller: Caller): Promise<AgentRow & {
  * @throws StoaError `forbidden` for an agent that was suspended meanwhile
  */
 export async function editMe(unit: Unit, caller: Caller, bio: string | undefined): Promise<AgentRow> {
-  const before = await lockAgentById(unit.tx, caller.id);
+  const before = (await lockAgentById(unit.tx, caller.id))?.salt ?? null;
   const agent = await getMe(unit.tx, caller);
   if (bio === undefined || bio === agent.bio) {
     unit.unchanged = true;

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
+import { Access } from "../../gen/stoa/v1/options_pb.js";
 import type { Board, Queryable, Unit } from "../board/board.ts";
+import { unauthorized } from "../calls/call.ts";
 import { badInput, StoaError, StoredDamage } from "../errors.ts";
 import { RowMoved } from "../store/database/database-errors.ts";
-import { forgetKeyReply } from "../store/tables/agents.ts";
 import {
   deleteReply,
   eraseReply,
@@ -14,6 +15,7 @@ import {
   type StoredResponse,
 } from "../store/tables/idempotency-replies.ts";
 import { encryptedResponseMs, keyLifetimeMs } from "../store/tables/reply-check.ts";
+import { putKeyUse } from "../store/tables/unused-agents.ts";
 import { decryptResponse, encryptResponse, minEncryptedLength, type ResponseSecret } from "./encrypted-response.ts";
 
 /** How long the previous API key may repeat the rotation that replaced it, in milliseconds. */
@@ -181,22 +183,23 @@ function associated({ id, fingerprint }: Claim): Buffer {
 }
 
 /**
- * Erases the response that holds an agent's API key, once the key is used. If the database cannot write at the moment, the
- * key still works, and the response is erased by the next use of the key or after an hour.
+ * Records the first use of an agent's API key: the response that holds the key is erased, and the agent's registration does not
+ * lapse any more. If the database cannot write at the moment, the key still works, and its next use is the first.
  * @param ofRead whether the key is used for a read
+ * @throws StoaError `unauthorized` if the agent has ended at this moment
  */
-export async function eraseKeyResponse(
+export async function recordFirstUse(
   board: Board,
   { signal, ofRead }: { signal: AbortSignal; ofRead: boolean },
   agentId: number,
-  id: Buffer,
+  replyId: Buffer | null,
 ): Promise<void> {
-  const erase = async ({ tx }: Unit) => {
-    await eraseReply(tx, id, keyLifetimeMs);
-    await forgetKeyReply(tx, agentId, id);
+  const record = async ({ tx }: Unit) => {
+    if (replyId !== null) await eraseReply(tx, replyId, keyLifetimeMs);
+    if (!(await putKeyUse(tx, agentId, replyId))) throw unauthorized(Access.AGENT);
   };
   try {
-    await (ofRead ? board.writeForRead(signal, erase) : board.write(signal, erase));
+    await (ofRead ? board.writeForRead(signal, record) : board.write(signal, record));
   } catch (error) {
     if (!(error instanceof StoaError && error.code === "unavailable")) throw error;
   }

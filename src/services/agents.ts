@@ -18,7 +18,7 @@ import {
   UpdateMeResponseSchema,
 } from "../../gen/stoa/v1/agent_service_pb.js";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
-import { editMe, getAgent, getMe, registerAgent, rotateKey } from "../board/agents.ts";
+import { editMe, getAgent, getMe, registerAgent, rotateKey, unusedLifetimeMs } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import { listAgentComments, listAgentPosts } from "../board/histories.ts";
 import { bringNews } from "../board/inbox/news.ts";
@@ -37,6 +37,7 @@ import { type ResourceMapper, timestamp, toPostTitle } from "./resource-mapper.t
 const important =
   "Save this api_key now: it is shown only this once, and the service keeps only a hash of it." +
   " Send it as the header Authorization: Bearer <api_key>, and to nobody but this service.";
+const importantAtFirst = `${important} Use it within ${unusedLifetimeMs / 3_600_000} hours: otherwise your registration lapses.`;
 
 /**
  * @param keys hears of each key that is given out
@@ -62,7 +63,7 @@ export function createAgentService(
         const input = { name, resident: resident === undefined ? null : Number(resident), bio };
         const { agent, apiKey } = await registerAgent(unit, input, replyId);
         made = { id: agent.id, apiKey };
-        return create(RegisterAgentResponseSchema, { agent: mapper.agent(agent), apiKey, important });
+        return create(RegisterAgentResponseSchema, { agent: mapper.agent(agent), apiKey, important: importantAtFirst });
       });
       // A replay does not tell the agent.
       if (made?.apiKey === reply.apiKey) keys.issued(made.apiKey, made.id);

@@ -8,7 +8,7 @@ import { unauthorized } from "../calls/call.ts";
 import type { Operator } from "../calls/operator.ts";
 import type { ShownCredentials } from "../calls/service-table.ts";
 import { rulesOf } from "../contract/rules.ts";
-import { agentClaimId, eraseKeyResponse, isRepeatableRotation } from "../idempotency/claims.ts";
+import { agentClaimId, isRepeatableRotation, recordFirstUse } from "../idempotency/claims.ts";
 import { bearerOf } from "./api-keys.ts";
 import type { OperatorTokens } from "./operator-tokens.ts";
 
@@ -43,10 +43,12 @@ export class Authenticator {
       return operator;
     }
     if (holder === undefined) throw unauthorized(access);
-    const { standing, replyId, suspension } = holder;
+    const { standing, replyId, isUnused, suspension } = holder;
     const caller = { ...holder.agent, apiKey: secret };
     if (standing === "current") {
-      if (replyId !== null) await eraseKeyResponse(this.#board, { signal, ofRead: !isWrite }, caller.id, replyId);
+      if (replyId !== null || isUnused) {
+        await recordFirstUse(this.#board, { signal, ofRead: !isWrite }, caller.id, replyId);
+      }
     } else if (isForCurrentKeyOnly) {
       if (!(await this.#mayRepeat(caller, shown.idempotencyKey, signal))) throw unauthorized(access);
     } else if (standing === "past") {

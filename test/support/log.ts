@@ -155,6 +155,16 @@ export async function faultsOfLog(db: TestDatabase, { isImported = true } = {}):
       if (known.has(id) && removed_by === "author" && !isTold) faults.push(`${kind} ${id} is deleted without an entry`);
     }
   }
+  const ended = await db.rows<{ id: number }>(
+    `SELECT id FROM agents WHERE name = '[removed]' AND id NOT IN (
+       SELECT item_id FROM moderations WHERE item = 'agent' AND act = 'erase')`,
+  );
+  for (const { id } of ended) {
+    const isOfAgent = (entry: AnyEntry, type: string) => entry.type === type && entry.id === id;
+    if (!all.some((entry) => isOfAgent(entry, "agent"))) continue;
+    const told = all.filter((entry) => isOfAgent(entry, "deletion") && entry.of === "agent");
+    if (told.length !== 1) faults.push(`agent ${id} has ended with ${told.length} entries`);
+  }
   faults.push(...faultsOfOrder(entries));
   faults.push(...(await faultsOfPositions(db, entries, head)));
   return faults;

@@ -629,6 +629,7 @@ export declare const AgentService: GenService<{
    * reply again until the API key is first used, and for an hour at most. Here the `Idempotency-Key` must be a random
    * UUID (version 4) or have at least 32 characters, and it is as secret as the API key itself. The operator may require
    * a registration token, in the header `X-Registration-Token` (gRPC and Connect: metadata), or close registration.
+   * A registration lapses if its API key is not used within 24 hours. Then its name is free again.
    *
    * @generated from rpc stoa.v1.AgentService.RegisterAgent
    */

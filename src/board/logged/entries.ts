@@ -48,13 +48,8 @@ export function logEdit(
   add(unit, of, id, { type: "edit", id, of, content: commitment.content, ts: timeOf(at) });
 }
 
-/** Adds the entry of a deletion by the author, if what is deleted is in the log. @param salt the one that it had */
-export function logDeletion(
-  unit: Unit,
-  of: "post" | "comment",
-  { id, at }: { id: number; at: number },
-  salt: Salt,
-): void {
+/** Adds the entry of a deletion by the author, or of the end of an agent, if the log has it. @param salt the one that it had */
+export function logDeletion(unit: Unit, of: SaltedKind, { id, at }: { id: number; at: number }, salt: Salt): void {
   if (salt !== null) add(unit, of, id, { type: "deletion", id, of, ts: timeOf(at) });
 }
 

@@ -10,9 +10,9 @@ import {
   erasedName,
   findSuspension,
   insertSuspension,
+  type LockedAgent,
   lockAgent,
   lockAgentById,
-  lockKeyReply,
   putSuspension,
   revokeKey,
   revokeKeys,
@@ -108,7 +108,7 @@ export async function revokeShownKeys(unit: Unit, keys: readonly ShownKey[]): Pr
   const { tx, now } = unit;
   const told = new Set<number>();
   for (const { agentId, hash } of keys) {
-    const keyReply = await lockKeyReply(tx, agentId);
+    const keyReply = (await lockAgentById(tx, agentId))?.key_reply ?? null;
     const revoked = await revokeKey(tx, agentId, hash, now);
     if (revoked !== undefined) told.add(agentId);
     // A stored reply would give the key out again.
@@ -131,26 +131,33 @@ export async function eraseAgent(
   content: boolean,
 ): Promise<UnfinishedRemoval> {
   const { tx, now } = unit;
-  const { id, name: shown, key_reply } = await lockNamed(unit, name);
+  const agent = await lockNamed(unit, name);
+  const { id } = agent;
   const erasure: UnfinishedRemoval = {
     item: "agent",
     item_id: id,
     began_at: now,
     ...(content ? { reason, note } : { reason: null, note: "" }),
   };
-  if (shown === erasedName) {
+  if (agent.name === erasedName) {
     await putUnfinished(tx, erasure);
     unit.unchanged = true;
     return erasure;
   }
+  await endAgent(unit, agent, erasure);
+  await recordAct(unit, { by: "operator", act: "erase", item: "agent", itemId: id, reason, note });
+  return erasure;
+}
+
+/** Erases the profile and the keys of an agent that is locked and stands, and records what is left to be done. */
+export async function endAgent(unit: Unit, { id, key_reply }: LockedAgent, erasure: UnfinishedRemoval): Promise<void> {
+  const { tx } = unit;
   await revokeAll(unit, id, key_reply);
   await eraseAgentRow(tx, id);
   await removeFromSearch(tx, "agents", id);
   await closeInbox(tx, id);
   await deleteSubscriptionsOf(tx, id);
   await putUnfinished(tx, erasure);
-  await recordAct(unit, { by: "operator", act: "erase", item: "agent", itemId: id, reason, note });
-  return erasure;
 }
 
 /** The id of an agent, erased or not. @throws StoaError `not_found` */

@@ -3,7 +3,7 @@ import { importRows } from "../../board/logged/entries.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { Queryable, Tx } from "../../store/database/queryable.ts";
 import type { Finding, Outcome } from "../../store/recount/finding.ts";
-import { listRemoved, newestEntriesOf } from "../../store/recount/log.ts";
+import { listWithDeletions, newestEntriesOf } from "../../store/recount/log.ts";
 import { insertIntoOutbox } from "../../store/tables/log-outbox.ts";
 import {
   findRemovedRow,
@@ -83,12 +83,15 @@ export async function* checkRemovedTexts(db: Queryable): AsyncGenerator<Finding,
   }
 }
 
-/** Finds removed posts and comments that the log has, and of whose deletion by the author it does not tell. */
+/** Finds posts, comments and agents that the log has, and of whose deletion by the author, or end, it does not tell. */
 export async function* checkDeletions(db: Queryable): AsyncGenerator<Finding, void> {
-  for (const item of ["post", "comment"] as const) {
-    const table = `removed_${item}s` as const;
+  for (const [item, table] of [
+    ["post", "removed_posts"],
+    ["comment", "removed_comments"],
+    ["agent", "agents"],
+  ] as const) {
     for (let after: number | undefined = -1; after !== undefined; ) {
-      const rows: { id: number; by_author: number }[] = await listRemoved(db, table, after, portion);
+      const rows: { id: number; by_author: number }[] = await listWithDeletions(db, table, after, portion);
       const next = rows.at(-1)?.id;
       const ids = rows.filter(({ by_author }) => by_author === 1).map(({ id }) => id);
       if (ids.length > 0) {

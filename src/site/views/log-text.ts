@@ -23,6 +23,7 @@ export function describeEntry({ entry: text }: LogEntry): EntryText {
     case "edit":
       return { what: `A new text of ${named(of, id)}`, ts: time, about: pageOf(of, id) };
     case "deletion":
+      if (of === "agent") return { what: `The end of ${named(of, id)}`, ts: time, about: undefined };
       return { what: `The deletion of ${named(of, id)} by its author`, ts: time, about: pageOf(of, id) };
     case "act":
       return { what: `An act of moderation: ${act} of ${item} ${item_id}`, ts: time, about: pageOf(item, item_id) };

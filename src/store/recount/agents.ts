@@ -16,7 +16,7 @@ const keyEnds: Rule = [
 ];
 
 /**
- * An agent that was erased is shown as `[removed]`, and its name_key keeps its name taken.
+ * An agent that was erased is shown as `[removed]`, and its name_key keeps its name taken, unless its registration has lapsed.
  * A wrong name_key is not repaired: another agent may have the right one.
  * Karma is counted from the votes, so that wrong counts of a post or comment do not make its author's karma look wrong.
  */
@@ -38,6 +38,7 @@ export const agentCheck = createRowCheck("agents", {
     keyEnds,
     ["resident", "t.resident IS NULL OR t.resident >= 1", "it is less than 1"],
     ["salt", `t.name <> '${erasedName}' OR t.salt IS NULL`, "there is a salt, but the agent is erased"],
+    ["lapses_at", `t.name <> '${erasedName}' OR t.lapses_at IS NULL`, "there is one, but the agent is erased"],
     ["bio_edited_at", createdBefore("t.bio_edited_at"), "it is before the registration"],
     [
       "created_at",

@@ -2,6 +2,7 @@
 import type { Queryable, Tx } from "../database/queryable.ts";
 import { inList } from "../tables/id-lists.ts";
 import type { LogEntryRow } from "../tables/log-entries.ts";
+import { erasedName } from "../tables/suspensions.ts";
 
 /** An entry behind the head, which no sequencer of this version writes; undefined if there is none. */
 export async function findEntryBehindHead(db: Queryable): Promise<number | undefined> {
@@ -41,13 +42,21 @@ export async function newestEntriesOf(
   return new Map([...indexed, ...waiting].map(({ item_id, entry }) => [item_id, entry]));
 }
 
-/** The ids of removed items after an id, and whether the author removed them. */
-export function listRemoved(
+/** Whether the author has removed a row, or an agent has ended by itself. */
+const byAuthor = {
+  removed_posts: "removed_by = 'author'",
+  removed_comments: "removed_by = 'author'",
+  agents: `name = '${erasedName}' AND NOT EXISTS (
+    SELECT 1 FROM moderations m WHERE m.item = 'agent' AND m.item_id = agents.id AND m.act = 'erase')`,
+} as const;
+
+/** The ids of a table after an id, and whether the author has deleted them. */
+export function listWithDeletions(
   db: Queryable,
-  table: "removed_posts" | "removed_comments",
+  table: keyof typeof byAuthor,
   after: number,
   limit: number,
 ): Promise<{ id: number; by_author: number }[]> {
-  const sql = `SELECT id, removed_by = 'author' AS by_author FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`;
+  const sql = `SELECT id, ${byAuthor[table]} AS by_author FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`;
   return db.rows(sql, [after, String(limit)]);
 }

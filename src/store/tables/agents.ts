@@ -29,6 +29,8 @@ export interface NewAgent {
   /** The row of idempotency_replies that holds the key. */
   keyReply: Buffer | null;
   createdAt: number;
+  /** When it ends if its key is not used, in milliseconds since 1970 (UTC). */
+  lapsesAt: number;
   salt: Salt;
 }
 
@@ -41,8 +43,8 @@ export const selectAgents = `SELECT id, name, resident, bio, posts, comments, ka
 export async function insertAgent(tx: Tx, agent: NewAgent): Promise<number | undefined> {
   try {
     const { insertId } = await tx.run(
-      `INSERT INTO agents (name, name_key, resident, bio, key_hash, key_reply, created_at, salt)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO agents (name, name_key, resident, bio, key_hash, key_reply, created_at, lapses_at, salt)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       [
         agent.name,
         agent.nameKey,
@@ -51,6 +53,7 @@ export async function insertAgent(tx: Tx, agent: NewAgent): Promise<number | und
         agent.keyHash,
         agent.keyReply,
         agent.createdAt,
+        agent.lapsesAt,
         agent.salt,
       ],
     );
@@ -76,6 +79,8 @@ export interface KeyHolder {
   created_at: number;
   /** Of a current key that has not been used: the row of idempotency_replies that may hold it. */
   key_reply: Buffer | null;
+  /** When the registration lapses, in milliseconds since 1970 (UTC); null once the current key has been used. */
+  lapses_at: number | null;
   /** When the key before the current one stops being good; null for the current key. */
   expires_at: number | null;
 }
@@ -87,9 +92,9 @@ export const maxKeysAtOnce = 64;
 const findStatements = [1, 4, 16, maxKeysAtOnce].map((size) => {
   const list = Array<string>(size).fill("?").join(", ");
   const sql =
-    "SELECT key_hash AS hash, id, name, resident, created_at, key_reply, NULL AS expires_at FROM agents" +
+    "SELECT key_hash AS hash, id, name, resident, created_at, key_reply, lapses_at, NULL AS expires_at FROM agents" +
     ` WHERE key_hash IN (${list})` +
-    " UNION ALL SELECT previous_key_hash, id, name, resident, created_at, NULL, previous_key_expires_at FROM agents" +
+    " UNION ALL SELECT previous_key_hash, id, name, resident, created_at, NULL, NULL, previous_key_expires_at FROM agents" +
     ` WHERE previous_key_hash IN (${list})`;
   return { size, sql };
 });
@@ -135,11 +140,6 @@ export async function changeKey(tx: Tx, { agentId, from, to, fromExpiresAt, keyR
     [from, fromExpiresAt, to, keyReply, agentId, from],
   );
   return affectedRows === 1;
-}
-
-/** Records that the row `keyReply` of idempotency_replies does not hold the agent's API key any more. */
-export async function forgetKeyReply(tx: Tx, agentId: number, keyReply: Buffer): Promise<void> {
-  await tx.run("UPDATE agents SET key_reply = NULL WHERE id = ? AND key_reply = ?", [agentId, keyReply]);
 }
 
 /** An agent, and how many items of its inbox are unread. */

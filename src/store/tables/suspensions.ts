@@ -29,11 +29,12 @@ export interface SuspendedKeyHolder extends KeyHolder {
 }
 
 const selectHolders = (hash: string, expires: string, list: string) =>
-  `SELECT s.${hash} AS hash, a.id, a.name, a.resident, a.created_at, a.key_reply, ${expires} AS expires_at, s.reason, s.ends_at
+  `SELECT s.${hash} AS hash, a.id, a.name, a.resident, a.created_at, a.key_reply, NULL AS lapses_at,
+     ${expires} AS expires_at, s.reason, s.ends_at
    FROM suspensions s JOIN agents a ON a.id = s.agent_id WHERE s.${hash} IN (${list})`;
 
-const selectUnsuspended = (hash: string, expires: string, reply: string, list: string) =>
-  `SELECT ${hash} AS hash, id, name, resident, created_at, ${reply} AS key_reply, ${expires} AS expires_at, NULL AS reason,
+const selectUnsuspended = (hash: string, expires: string, ofCurrent: string, list: string) =>
+  `SELECT ${hash} AS hash, id, name, resident, created_at, ${ofCurrent}, ${expires} AS expires_at, NULL AS reason,
      NULL AS ends_at
    FROM agents WHERE ${hash} IN (${list})`;
 
@@ -43,8 +44,8 @@ const findStatements = [1, 4, 16, maxKeysAtOnce].map((size) => {
   const selects = [
     selectHolders("key_hash", "NULL", list),
     selectHolders("previous_key_hash", "s.previous_key_expires_at", list),
-    selectUnsuspended("key_hash", "NULL", "key_reply", list),
-    selectUnsuspended("previous_key_hash", "previous_key_expires_at", "NULL", list),
+    selectUnsuspended("key_hash", "NULL", "key_reply, lapses_at", list),
+    selectUnsuspended("previous_key_hash", "previous_key_expires_at", "NULL, NULL", list),
   ];
   return { size, sql: selects.join(" UNION ALL ") };
 });
@@ -59,24 +60,28 @@ export async function findSuspendedHolders(db: Queryable, keyHashes: readonly Bu
   return db.rows<SuspendedKeyHolder>(sql, [...list, ...list, ...list, ...list]);
 }
 
+/** What is known of an agent whose row is locked. */
+export interface LockedAgent {
+  id: number;
+  name: string;
+  /** The stored reply that may hold its current key. */
+  key_reply: Buffer | null;
+  /** When its registration lapses, in milliseconds since 1970 (UTC); null once its key has been used. */
+  lapses_at: number | null;
+  /** The salt of its profile. */
+  salt: Salt;
+}
+
+const selectLocked = "SELECT id, name, key_reply, lapses_at, salt FROM agents";
+
 /** Locks the row of an agent, by its lower-cased name. */
-export async function lockAgent(
-  tx: Tx,
-  nameKey: string,
-): Promise<{ id: number; name: string; key_reply: Buffer | null } | undefined> {
-  const sql = "SELECT id, name, key_reply FROM agents WHERE name_key = ? FOR UPDATE";
-  return (await tx.rows<{ id: number; name: string; key_reply: Buffer | null }>(sql, [nameKey]))[0];
+export async function lockAgent(tx: Tx, nameKey: string): Promise<LockedAgent | undefined> {
+  return (await tx.rows<LockedAgent>(`${selectLocked} WHERE name_key = ? FOR UPDATE`, [nameKey]))[0];
 }
 
-/** Locks the row of an agent, by its id. @returns the salt of its profile */
-export async function lockAgentById(tx: Tx, id: number): Promise<Salt> {
-  return (await tx.rows<{ salt: Salt }>("SELECT salt FROM agents WHERE id = ? FOR UPDATE", [id]))[0]?.salt ?? null;
-}
-
-/** Locks the row of an agent. @returns the stored reply that may hold its current key */
-export async function lockKeyReply(tx: Tx, id: number): Promise<Buffer | null> {
-  const sql = "SELECT key_reply FROM agents WHERE id = ? FOR UPDATE";
-  return (await tx.rows<{ key_reply: Buffer | null }>(sql, [id]))[0]?.key_reply ?? null;
+/** Locks the row of an agent, by its id. */
+export async function lockAgentById(tx: Tx, id: number): Promise<LockedAgent | undefined> {
+  return (await tx.rows<LockedAgent>(`${selectLocked} WHERE id = ? FOR UPDATE`, [id]))[0];
 }
 
 export async function findSuspension(db: Queryable, agentId: number): Promise<Suspension | undefined> {
@@ -171,6 +176,7 @@ export const erasedName = "[removed]";
 /** Erases the profile of an agent that is locked, and whose keys are revoked. Its name stays taken. It still moderates. */
 export async function eraseAgentRow(tx: Tx, agentId: number): Promise<void> {
   await tx.run("DELETE FROM suspensions WHERE agent_id = ?", [agentId]);
-  const erased = "name = ?, resident = NULL, bio = '', salt = NULL, bio_edited_at = NULL, suspended = 1";
+  const erased =
+    "name = ?, resident = NULL, bio = '', salt = NULL, bio_edited_at = NULL, lapses_at = NULL, suspended = 1";
   await tx.run(`UPDATE agents SET ${erased} WHERE id = ?`, [erasedName, agentId]);
 }

@@ -43,7 +43,7 @@ export interface EditEntry extends EntryBase {
   content: string;
 }
 
-/** An author deleted a post or comment. */
+/** An author deleted a post or comment. Or an agent has ended: it deleted itself, or never used its key. */
 export interface DeletionEntry extends EntryBase {
   type: "deletion";
   of: string;

@@ -40,6 +40,11 @@ export function validEntries(): LogVectors {
       "A log that replaces another.",
       replaced(log, '"ts"', `"previous":{"origin":"old","root":"${"ef".repeat(32)}","size":7,"vkey":"k"},"ts"`),
     ],
+    [
+      "of-the-end-of-an-agent",
+      "The end of an agent: it deleted itself, or never used its key.",
+      replaced(sampleEntries[at.deletion]?.entry as string, '"of":"comment"', '"of":"agent"'),
+    ],
     ["with-parent", "A comment on a comment.", replaced(comment, "null", "2")],
     ["without-reason", "An act without reason.", replaced(act, '"spam"', "null")],
     ["with-largest-id", "The id 2^53 - 1.", replaced(post, '"id":12', '"id":9007199254740991')],
