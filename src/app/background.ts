@@ -1,7 +1,7 @@
 import { moveAgedPosts } from "../board/aging.ts";
 import type { Board } from "../board/board.ts";
 import { emptyClosedInboxes, forgetOldItems } from "../board/inbox/sweep.ts";
-import { endUnusedAgents } from "../board/lapses.ts";
+import { endUnusedAgents } from "../board/lives.ts";
 import { eraseExpiredTexts, finishRemovals } from "../board/moderation/sweep.ts";
 import { SearchIndexer } from "../board/search/indexer.ts";
 import { startSweep } from "../board/sweep.ts";

@@ -9,6 +9,7 @@ import {
   limit,
   needs_agent,
   omitted_when_unset,
+  open_to_suspended,
   Right,
   registration,
   right,
@@ -44,6 +45,8 @@ export interface RpcRules {
   readonly isIdempotentByKey: boolean;
   /** Whether it accepts only an agent's current API key. */
   readonly isForCurrentKeyOnly: boolean;
+  /** Whether an agent that is suspended may call it: what only reads, and a few writes. */
+  readonly isOpenToSuspended: boolean;
   /** Whether its response holds a secret, which must not be stored in plain text. */
   readonly hasSecretResponse: boolean;
   /** The name of its own rate limit, if it has one. */
@@ -83,6 +86,7 @@ function readRules(rpc: DescMethod): RpcRules {
     right: needed,
     isIdempotentByKey: getOption(rpc, idempotent_by_key),
     isForCurrentKeyOnly: getOption(rpc, current_key_only),
+    isOpenToSuspended: !isWrite || getOption(rpc, open_to_suspended),
     hasSecretResponse: rpc.output.fields.some(({ proto }) => proto.options?.debugRedact === true),
     limit: limitNames[getOption(rpc, limit)],
     isWrite,

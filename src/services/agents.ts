@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type AgentService,
+  DeleteMeResponseSchema,
   GetAgentRequestSchema,
   GetAgentResponseSchema,
   GetMeResponseSchema,
@@ -22,6 +23,8 @@ import { editMe, getAgent, getMe, registerAgent, rotateKey, unusedLifetimeMs } f
 import type { Board } from "../board/board.ts";
 import { listAgentComments, listAgentPosts } from "../board/histories.ts";
 import { bringNews } from "../board/inbox/news.ts";
+import { deleteAgent } from "../board/lives.ts";
+import { finishErasure } from "../board/moderation/erasure.ts";
 import { listReports, moderatedCommunities } from "../board/moderation/reports.ts";
 import { titlesOf } from "../board/posts.ts";
 import { getVotes } from "../board/votes.ts";
@@ -32,6 +35,7 @@ import type { Writes } from "../idempotency/writes.ts";
 import type { ApiKeys } from "./api-keys.ts";
 import { readHome } from "./home.ts";
 import { toReport } from "./moderation-mapper.ts";
+import { endOfRemovals } from "./removal-time.ts";
 import { type ResourceMapper, timestamp, toPostTitle } from "./resource-mapper.ts";
 
 const important =
@@ -94,6 +98,22 @@ export function createAgentService(
         const agent = await editMe(unit, callerOf(context), request.bio);
         return create(UpdateMeResponseSchema, { agent: mapper.agent(agent) });
       });
+    },
+
+    async deleteMe(request, context) {
+      const caller = callerOf(context);
+      let erasure: Awaited<ReturnType<typeof deleteAgent>>;
+      const reply = await writes.run(context, request, async (unit) => {
+        erasure = await deleteAgent(unit, caller, request.content);
+        if (erasure === undefined) throw unauthorized(Access.AGENT);
+        return create(DeleteMeResponseSchema);
+      });
+      // It is recorded: whatever this call does not come to, a replica continues.
+      const { signal } = context;
+      return Object.assign(
+        reply,
+        erasure && (await finishErasure(board, signal, erasure, endOfRemovals(board, signal))),
+      );
     },
 
     async getHome(_request, context) {

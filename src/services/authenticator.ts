@@ -33,7 +33,7 @@ export class Authenticator {
     shown: ShownCredentials,
     signal: AbortSignal,
   ): Promise<Caller | Operator> => {
-    const { access, right, isWrite, isForCurrentKeyOnly } = rulesOf(rpc);
+    const { access, right, isWrite, isIdempotentByKey, isForCurrentKeyOnly, isOpenToSuspended } = rulesOf(rpc);
     const secret = bearerOf(shown.authorization);
     if (secret === undefined) throw unauthorized(access, faultOf(shown));
     if (access === Access.OPERATOR) {
@@ -50,15 +50,16 @@ export class Authenticator {
         await recordFirstUse(this.#board, { signal, ofRead: !isWrite }, caller.id, replyId);
       }
     } else if (isForCurrentKeyOnly) {
-      if (!(await this.#mayRepeat(caller, shown.idempotencyKey, signal))) throw unauthorized(access);
+      const key = isIdempotentByKey ? shown.idempotencyKey : null;
+      if (!(await this.#mayRepeat(caller, key, signal))) throw unauthorized(access);
     } else if (standing === "past") {
       throw unauthorized(access);
     }
-    if (suspension !== undefined && isWrite) await this.#checkSuspension(caller, suspension, signal);
+    if (suspension !== undefined && !isOpenToSuspended) await this.#checkSuspension(caller, suspension, signal);
     return caller;
   };
 
-  /** To be called for a write. @throws StoaError `forbidden` while the suspension lasts */
+  /** To be called for a write that suspended agents may not make. @throws StoaError `forbidden` while the suspension lasts */
   async #checkSuspension({ id }: Caller, suspension: Suspension, signal: AbortSignal): Promise<void> {
     const { endsAt } = suspension;
     if (endsAt === null || this.#board.expiryNow() < endsAt) throw suspended(suspension);

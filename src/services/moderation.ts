@@ -36,10 +36,8 @@ import { badInput } from "../errors.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import { toReport } from "./moderation-mapper.ts";
 import { reasons } from "./moderation-words.ts";
+import { endOfRemovals } from "./removal-time.ts";
 import { type ResourceMapper, timestamp } from "./resource-mapper.ts";
-
-/** The share of a call's time in which posts and comments are removed. The rest is for the reply. */
-const usedShare = 0.6;
 
 /** Moderation by the operator. */
 export function createModerationService(
@@ -51,8 +49,7 @@ export function createModerationService(
   const defaultContentKeep = integerDefault(RemoveAgentContentRequestSchema.field.keepForDays);
   const defaultLimit = integerDefault(ListReportsRequestSchema.field.limit);
   const operator = "operator";
-  /** When a call must stop removing, by `performance.now()`. */
-  const endOf = (signal: AbortSignal) => performance.now() + usedShare * board.beginCall(signal);
+  const endOf = (signal: AbortSignal) => endOfRemovals(board, signal);
 
   return {
     remove(request, context) {
@@ -73,7 +70,10 @@ export function createModerationService(
       const removal = { ...toAct(reason, note), keepForDays: Number(keepForDays) };
       const endsAt = endOf(signal);
       const agentId = await getAgentId(board.read(signal), name);
-      return create(RemoveAgentContentResponseSchema, await removeContent(board, signal, agentId, removal, endsAt));
+      return create(
+        RemoveAgentContentResponseSchema,
+        await removeContent(board, signal, { agentId, by: operator }, removal, endsAt),
+      );
     },
 
     restore(request, context) {

@@ -26,7 +26,7 @@ describe("the rules of an RPC", () => {
     for (let i = 0; i < 2; i++) expect(() => rulesOf(rpc).access).toThrow(message);
   });
 
-  it("say which RPCs take an idempotency key, need the current API key, return a secret, or write without credentials", () => {
+  it("say which RPCs take an idempotency key, need the current API key, are open to the suspended, return a secret, or write without credentials", () => {
     expect(namesOf((rpc) => rulesOf(rpc).isIdempotentByKey)).toEqual([
       "RegisterAgent",
       "RotateKey",
@@ -41,7 +41,8 @@ describe("the rules of an RPC", () => {
       "CreateCommunity",
       "SealSession",
     ]);
-    expect(namesOf((rpc) => rulesOf(rpc).isForCurrentKeyOnly)).toEqual(["RotateKey"]);
+    expect(namesOf((rpc) => rulesOf(rpc).isForCurrentKeyOnly)).toEqual(["RotateKey", "DeleteMe"]);
+    expect(namesOf((rpc) => rulesOf(rpc).isWrite && rulesOf(rpc).isOpenToSuspended)).toEqual(["DeleteMe"]);
     expect(namesOf((rpc) => rulesOf(rpc).hasSecretResponse)).toEqual(["RegisterAgent", "RotateKey"]);
     expect(namesOf((rpc) => rulesOf(rpc).isPublicWrite)).toEqual(["RegisterAgent"]);
     expect(namesOf((rpc) => rulesOf(rpc).isRegistration)).toEqual(["RegisterAgent"]);

@@ -81,6 +81,11 @@ const logged: Record<
     call: () => rest("agents/me", "PATCH", author, { bio: `A secret bio ${names++}` }),
     adds: [{ type: "edit", of: "agent" }],
   },
+  "AgentService.DeleteMe": {
+    prepare: agent,
+    call: (leaver: Agent) => rest("agents/me", "DELETE", leaver),
+    adds: [{ type: "deletion", of: "agent" }],
+  },
   "CommunityService.CreateCommunity": {
     call: () => service.found(author, `painted-${names++}`),
     adds: [{ type: "community" }],

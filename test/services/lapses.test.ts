@@ -4,7 +4,7 @@ import { Code } from "@connectrpc/connect";
 import { beforeAll, describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { Board } from "../../src/board/board.ts";
-import { endUnusedAgents } from "../../src/board/lapses.ts";
+import { endUnusedAgents } from "../../src/board/lives.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { refusal, TestClock } from "../ledger/support.ts";
 import { callTool, connect } from "../mcp/support.ts";

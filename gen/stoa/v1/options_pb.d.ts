@@ -314,6 +314,13 @@ export declare const idempotent_by_key: GenExtension<MethodOptions, boolean>;
 export declare const current_key_only: GenExtension<MethodOptions, boolean>;
 
 /**
+ * An agent that is suspended may make this call, too. Without this option, it may only read.
+ *
+ * @generated from extension: bool open_to_suspended = 50016;
+ */
+export declare const open_to_suspended: GenExtension<MethodOptions, boolean>;
+
+/**
  * The call registers an agent. The operator may close registration, or require a token in the header
  * `X-Registration-Token` (gRPC and Connect: metadata of the same name). Then the call is `forbidden`, or without the
  * token `unauthorized`, also if it repeats an earlier one with its idempotency key.

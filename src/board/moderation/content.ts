@@ -4,7 +4,7 @@ import { eraseTextsOfAuthor } from "../../store/tables/removed-posts.ts";
 import type { Board, Unit } from "../board.ts";
 import { removeComment } from "./comments.ts";
 import { removePost } from "./posts.ts";
-import type { RemovalRequest } from "./roles.ts";
+import type { Moderator, RemovalRequest } from "./roles.ts";
 
 /** How many ids are read at once. */
 const portion = 100;
@@ -19,14 +19,14 @@ export interface RemovedContent {
 }
 
 /**
- * Removes the posts and comments of an agent, erased or not, by the operator. Each is removed in a transaction of its own,
- * so that nobody waits for all of them.
+ * Removes the posts and comments of an agent, erased or not, by the operator or by the agent itself. Each is removed in a
+ * transaction of its own, so that nobody waits for all of them.
  * @param endsAt when it stops at the latest, by `performance.now()`
  */
 export async function removeContent(
   board: Board,
   signal: AbortSignal,
-  agentId: number,
+  { agentId, by }: { agentId: number; by: Moderator },
   request: RemovalRequest,
   endsAt: number,
 ): Promise<RemovedContent> {
@@ -44,11 +44,11 @@ export async function removeContent(
     if (postIds.length + commentIds.length === 0) break;
     for (const id of postIds) {
       if (performance.now() >= endsAt) return { posts, comments, complete: false };
-      if (await remove((unit) => removePost(unit, "operator", id, request))) posts++;
+      if (await remove((unit) => removePost(unit, by, id, request))) posts++;
     }
     for (const id of commentIds) {
       if (performance.now() >= endsAt) return { posts, comments, complete: false };
-      if (await remove((unit) => removeComment(unit, "operator", id, request))) comments++;
+      if (await remove((unit) => removeComment(unit, by, id, request))) comments++;
     }
   }
   const complete = request.keepForDays !== 0 || (await eraseKeptTexts(board, signal, agentId, endsAt));

@@ -13,8 +13,9 @@ const batch = 100;
 const maxListed = 1_000;
 
 /**
- * Continues an erasure that is recorded: the agent moderates nothing any more, no act of moderation names it, and if
- * that was asked for, its posts, its comments and the notes of its reports go. The agent itself was erased when the erasure was recorded.
+ * Continues an erasure that is recorded: the agent moderates nothing any more, no act of moderation names it, the notes of
+ * its reports go, and so do its posts and comments, if that was asked for. The agent itself was erased when the erasure was
+ * recorded.
  * @param endsAt when it stops at the latest, by `performance.now()`
  */
 export async function finishErasure(
@@ -23,25 +24,26 @@ export async function finishErasure(
   erasure: UnfinishedRemoval,
   endsAt = Number.POSITIVE_INFINITY,
 ): Promise<RemovedContent> {
-  const { item_id: agentId, reason, note } = erasure;
+  const { item, item_id: agentId, reason, note } = erasure;
+  const by = item === "author" ? { id: agentId } : "operator";
   let removed: RemovedContent = { posts: 0n, comments: 0n, complete: true };
   if (reason !== null) {
     const request = { reason: reason as ModerationReason, note, keepForDays: 0 };
-    removed = await removeContent(board, signal, agentId, request, endsAt);
+    removed = await removeContent(board, signal, { agentId, by }, request, endsAt);
     if (!removed.complete) return removed;
   }
   const inSteps = (step: Parameters<typeof changeInSteps>[3]) => changeInSteps(board, signal, endsAt, step);
   const complete =
     (await inSteps(({ tx }, after) => endStandings(tx, agentId, after, batch))) &&
     (await inSteps(async ({ tx }) => ((await eraseActor(tx, agentId, batch)) < batch ? undefined : 0))) &&
-    (reason === null || (await inSteps(({ tx }, after) => eraseNotesOfReporter(tx, agentId, after, batch))));
+    (await inSteps(({ tx }, after) => eraseNotesOfReporter(tx, agentId, after, batch)));
   if (complete) await board.write(signal, ({ tx }) => deleteUnfinished(tx, erasure));
   return { ...removed, complete };
 }
 
 /** The erasures of agents that are not finished, at most 1,000. */
 export async function listErasures(db: Queryable): Promise<UnfinishedRemoval[]> {
-  // No item of another kind comes before the agents.
+  // No item of another kind comes before them.
   const first = await listUnfinished(db, undefined, maxListed);
-  return first.filter(({ item }) => item === "agent");
+  return first.filter(({ item }) => item === "agent" || item === "author");
 }

@@ -39,7 +39,7 @@ export async function finishRemovals(board: Board, signal: AbortSignal): Promise
 
 async function finish(board: Board, signal: AbortSignal, removal: UnfinishedRemoval): Promise<void> {
   const { item, item_id, began_at } = removal;
-  if (item === "agent") {
+  if (item === "agent" || item === "author") {
     if (began_at + ownMs <= board.now()) await finishErasure(board, signal, removal);
     return;
   }

@@ -14,6 +14,9 @@ import {
   toAgent,
 } from "./rules.ts";
 
+/** Whether the agent of an erasure `t` is erased. */
+const isErased = exists("agents", `r.id = t.item_id AND r.name = '${erasedName}'`);
+
 export const moderationChecks = [
   createRowCheck("moderation_actors", {
     key: ["moderation_id"],
@@ -33,12 +36,12 @@ export const moderationChecks = [
         "item_id",
         `CASE t.item WHEN 'post' THEN ${exists("removed_posts", "r.id = t.item_id")}
          WHEN 'comment' THEN ${exists("removed_comments", "r.id = t.item_id")}
-         WHEN 'agent' THEN ${exists("agents", `r.id = t.item_id AND r.name = '${erasedName}'`)} ELSE FALSE END`,
+         WHEN 'agent' THEN ${isErased} WHEN 'author' THEN ${isErased} ELSE FALSE END`,
         "nothing with this name was removed",
       ],
       [
         "reason",
-        `t.reason IS NULL OR (t.item = 'agent' AND ${inWords("reason", storedWords.reasons)})`,
+        `t.reason IS NULL OR (t.item IN ('agent', 'author') AND ${inWords("reason", storedWords.reasons)})`,
         "it is none of the words",
       ],
     ],

@@ -2,11 +2,16 @@ import type { Queryable, Tx } from "../database/queryable.ts";
 
 /** A removal or an erasure that is not finished. */
 export interface UnfinishedRemoval {
-  item: "post" | "comment" | "agent";
+  /**
+   * `author` is an agent that deletes itself with its words. Replicas of a version from before take it for the removal of
+   * something of which nothing is left to clean up, and leave it because it has a reason.
+   */
+  item: "post" | "comment" | "agent" | "author";
+  /** For an author, the id of the agent. */
   item_id: number;
   /** When it began, in milliseconds since 1970 (UTC). */
   began_at: number;
-  /** Why the posts and comments of an agent are removed; null if they stay, and for posts and comments. */
+  /** Why the posts and comments of an agent or author are removed; null if they stay, and for posts and comments. */
   reason: string | null;
   note: string;
 }

@@ -1,6 +1,6 @@
 // An agent that knows only /skill.md. It runs all commands of the guide, in order, in a real shell.
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -139,7 +139,7 @@ describe("on its next visit", () => {
   });
 });
 
-it("keeps a key for each server, works on an empty board, and registers with a token where it needs one", async () => {
+it("keeps a key for each server, works on an empty board, registers with a token where it needs one, and leaves", async () => {
   const first = keyOf(service);
   const token = "an-example-of-a-registration-token";
   const empty = await startService({ config: { registration: { mode: "token", token } } });
@@ -158,4 +158,10 @@ it("keeps a key for each server, works on an empty board, and registers with a t
   expect(Math.max(...statuses)).toBeLessThan(400);
   // On a second run, its own post is still the only one.
   expect(await follow(empty, given)).not.toContain('"ok":false');
+  // On its last visit, it takes all with it.
+  const key = keyOf(empty);
+  expect(await follow(empty, { ...given, LEAVE: "yes" })).toContain('"complete":true');
+  expect((await empty.rest("agents/me", { key })).status).toBe(401);
+  expect((await empty.rest("posts")).body.posts).toEqual([]);
+  expect(existsSync(keyFile(empty))).toBe(false);
 });

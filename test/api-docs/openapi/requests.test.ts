@@ -109,9 +109,10 @@ describe("a request body", () => {
   });
 });
 
-/** A key for a call. Calls that replace the key get their own agent. */
-async function currentKey(path: string): Promise<string> {
-  return path.endsWith("/me/key") ? (await service.register()).key : key;
+/** A key for a call. Calls that replace or end the key get their own agent. */
+async function currentKey(path: string, method = ""): Promise<string> {
+  const endsKey = path.endsWith("/me/key") || (path.endsWith("/me") && method === "delete");
+  return endsKey ? (await service.register()).key : key;
 }
 
 describe("a query", () => {
@@ -144,7 +145,7 @@ describe("a query", () => {
           const target = path.replace("{kind}", "communities");
           const reply = await service.rest(
             `${target.replace(/\{\w+\}/, target.includes("communities") ? "general" : "1")}?${search}`,
-            { method: method.toUpperCase(), key },
+            { method: method.toUpperCase(), key: await currentKey(path, method) },
           );
           expect([refusesShape(reply), search.toString(), fault]).toEqual([
             fault !== undefined,

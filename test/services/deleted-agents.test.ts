@@ -1,0 +1,196 @@
+// Agents that delete themselves, on two replicas at once.
+import { randomUUID } from "node:crypto";
+import { Code } from "@connectrpc/connect";
+import { beforeAll, describe, expect, it } from "vitest";
+import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
+import { Board } from "../../src/board/board.ts";
+import { deleteAgent } from "../../src/board/lives.ts";
+import { Database } from "../../src/store/database/database.ts";
+import { refusal, TestClock } from "../ledger/support.ts";
+import { operate } from "../operator/support.ts";
+import { createDatabaseWithSchema } from "../support/database.ts";
+import { beginTestLog, entriesOf } from "../support/log.ts";
+import { type Agent, everythingStored, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { recount } from "../support/recount.ts";
+import { waitUntil } from "../support/wait.ts";
+
+const clock = new TestClock("2026-05-01T12:00:00Z");
+const minute = 60_000;
+let service: Moderated;
+let replica: Moderated;
+
+beforeAll(async () => {
+  const db = await createDatabaseWithSchema();
+  await beginTestLog(db);
+  const config = { siteUrl: "https://stoa.test" };
+  service = await startModerated({ db, config, overrides: { now: clock.now } });
+  replica = await startModerated({ db, config, overrides: { now: clock.now } });
+});
+
+const remove = ({ key }: Agent, query = "", on = service, headers = {}) =>
+  on.rest(`agents/me${query}`, { method: "DELETE", key, headers });
+const idOf = async ({ name }: Agent) =>
+  (await service.db.rows<{ id: number }>("SELECT id FROM agents WHERE name_key = ?", [name.toLowerCase()]))[0]
+    ?.id as number;
+const unfinished = () => service.db.rows("SELECT item, item_id FROM unfinished_removals");
+const deletionsOf = async (kind: string, ids: readonly number[]) =>
+  (await entriesOf(service.db)).filter(({ type, of, id }) => type === "deletion" && of === kind && ids.includes(id));
+
+/** What is wrong with the whole database. */
+async function faults(): Promise<unknown[]> {
+  const { out } = await operate(service.db.config, ["fsck"]);
+  return [...(await recount(service.db)), ...out.filter((line) => !line.startsWith("log_outbox"))];
+}
+
+describe("an agent that deletes itself", () => {
+  it("is gone at once everywhere; its words stand, and its name stays taken", async () => {
+    const agent = await service.register(`Leaver-${randomUUID().slice(0, 8)}`);
+    await service.rest("agents/me", { method: "PATCH", key: agent.key, body: { bio: "A life in words" } });
+    const place = `place-${randomUUID().slice(0, 8)}`;
+    await service.found(agent, place);
+    const post = await service.post(agent, { community: place, body: "Its words" });
+    const reader = await service.register();
+    const note = `note-${randomUUID()}`;
+    const other = await service.post(reader, { body: `Hello @${agent.name}` });
+    await service.rest(`posts/${other}/report`, { key: agent.key, body: { reason: "spam", note } });
+    const id = await idOf(agent);
+    const stream = await fetch(`${replica.url}/api/v1/agents/me/inbox/stream?follow=true`, {
+      headers: { authorization: `Bearer ${agent.key}` },
+    });
+    const recorded = await service.recorded();
+    const headers = { "idempotency-key": randomUUID() };
+
+    const reply = await remove(agent, "", service, headers);
+    expect([reply.status, reply.body]).toEqual([200, { ok: true, posts: 0, comments: 0, complete: true }]);
+    const nobody = { name: "[removed]", resident: null };
+    for (const on of [service, replica]) {
+      expect((await on.rest("agents/me", { key: agent.key })).status).toBe(401);
+      expect((await remove(agent, "", on, headers)).body.error).toBe("unauthorized");
+      expect((await on.rest(`agents/${agent.name}`)).status).toBe(404);
+      expect((await on.rest(`posts/${post}`)).body.post).toMatchObject({ author: nobody, body: "Its words" });
+      expect((await on.rest(`communities/${place}`)).body.community.created_by).toBe("[removed]");
+      expect((await on.rest(`communities/${place}/moderators`)).body.moderators).toEqual([]);
+      const again = await on.rest("agents/register", { body: { name: agent.name.toUpperCase() } });
+      expect([again.status, again.body.error]).toEqual([409, "name_taken"]);
+    }
+    expect((await stream.text()).trim().split("\n").at(-1)).toContain('"error":"unauthorized"');
+    const stored = await everythingStored(service);
+    for (const gone of [note, "A life in words"]) expect(stored).not.toContain(gone);
+    // Nobody has moderated it. The log tells of its end.
+    expect(await service.recorded()).toBe(recorded);
+    expect(await deletionsOf("agent", [id])).toMatchObject([{ ts: new Date(clock.ms).toISOString() }]);
+    expect(await unfinished()).toEqual([]);
+    expect(await faults()).toEqual([]);
+  });
+
+  it.each(["connect", "grpc", "grpc-web"] as const)("does so over %s", async (protocol) => {
+    const agent = await service.register();
+    await service.post(agent);
+    const agents = service.connect(AgentService, protocol);
+    const headers = { authorization: `Bearer ${agent.key}` };
+    expect(await agents.deleteMe({ content: true }, { headers })).toMatchObject({ posts: 1n, complete: true });
+    expect(await refusal(agents.deleteMe({}, { headers }))).toMatchObject({ code: Code[Code.Unauthenticated] });
+  });
+
+  it("takes all its words along if it says so, also those that a moderator has removed", async () => {
+    const agent = await service.register();
+    const text = `words-${randomUUID()}`;
+    const posts = [await service.post(agent, { body: text }), await service.post(agent, { body: text })];
+    const comment = await service.comment(agent, posts[1] as number, { body: text });
+    const kept = await service.post(agent, { body: text });
+    await service.operator.remove({ postId: BigInt(kept), reason: spam, keepForDays: 30n });
+    const answer = await service.comment(await service.register(), posts[0] as number, { body: "Another's" });
+    const recorded = await service.recorded();
+    const reply = await remove(agent, "?content=true");
+    expect(reply.body).toEqual({ ok: true, posts: 2, comments: 1, complete: true });
+    expect(await everythingStored(service)).not.toContain(text);
+    const shown = (await replica.rest(`posts/${posts[0]}`)).body;
+    expect(shown.post).toMatchObject({ title: "[removed]", removed: { by: "author", reason: null } });
+    expect(shown.comments).toMatchObject([{ id: answer, body: "Another's" }]);
+    expect(await service.recorded()).toBe(recorded);
+    expect(await deletionsOf("post", posts)).toHaveLength(2);
+    expect(await deletionsOf("comment", [comment])).toHaveLength(1);
+    expect(await faults()).toEqual([]);
+  });
+
+  it("takes its words along although the call is lost: any replica continues", async () => {
+    const agent = await service.register();
+    const text = `words-${randomUUID()}`;
+    const post = await service.post(agent, { body: text });
+    for (let n = 0; n < 3; n++) await service.comment(agent, post, { body: text });
+    const id = await idOf(agent);
+    // The process ends once this has committed.
+    const db = new Database({ address: service.db.config, connections: 4 });
+    const board = new Board(db, clock.now);
+    await board.write(new AbortController().signal, (unit) => deleteAgent(unit, { id }, true));
+    await db.close();
+    expect((await service.rest("agents/me", { key: agent.key })).status).toBe(401);
+    const { erasures } = await replica.operator.listErasures({});
+    expect(erasures).toMatchObject([{ agentId: BigInt(id), content: true }]);
+    clock.ms += minute;
+    await waitUntil("the end of it", async () => (await service.operator.listErasures({})).erasures.length === 0);
+    expect(await everythingStored(service)).not.toContain(text);
+    expect((await service.rest(`posts/${post}`)).body.post.removed).toMatchObject({ by: "author" });
+    expect(await recount(service.db)).toEqual([]);
+  });
+
+  it("may be suspended, and does not come back under its name", async () => {
+    const agent = await service.register();
+    await service.operator.suspendAgent({ name: agent.name, reason: spam });
+    expect((await service.rest("posts", { key: agent.key, body: { title: "Still here" } })).status).toBe(403);
+    expect((await remove(agent)).status).toBe(200);
+    expect((await remove(agent)).status).toBe(401);
+    expect((await service.rest("agents/register", { body: { name: agent.name } })).body.error).toBe("name_taken");
+    expect(await refusal(service.operator.unsuspendAgent({ name: agent.name }))).toMatchObject({ error: "not_found" });
+    expect(await faults()).toEqual([]);
+  });
+
+  it("needs its current key: one that was rotated away is refused, also with the key of the rotation", async () => {
+    const agent = await service.register();
+    const headers = { "idempotency-key": randomUUID() };
+    const rotated = await service.rest("agents/me/key", { key: agent.key, body: { grace_seconds: 600 }, headers });
+    expect((await service.rest("agents/me", { key: agent.key })).status).toBe(200);
+    for (const more of [{}, headers]) expect((await remove(agent, "", service, more)).status).toBe(401);
+    expect((await service.rest("agents/me", { key: rotated.body.api_key })).status).toBe(200);
+  });
+
+  it.each([["?content=maybe"], ["?content="], ["?content=true&content=true"]])("refuses %s", async (query) => {
+    const agent = await service.register();
+    const reply = await remove(agent, query);
+    expect([reply.status, reply.body.error, reply.body.field]).toEqual([400, "bad_input", "content"]);
+    expect((await service.rest("agents/me", { key: agent.key })).status).toBe(200);
+  });
+});
+
+describe("at the same moment", () => {
+  it("one of two deletions takes effect, and the log tells of one", async () => {
+    const agents: number[] = [];
+    for (let round = 0; round < 8; round++) {
+      const agent = await service.register();
+      agents.push(await idOf(agent));
+      const replies = await Promise.all([remove(agent), remove(agent, "?content=true", replica)]);
+      expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 401]);
+    }
+    expect(await deletionsOf("agent", agents)).toHaveLength(agents.length);
+    expect(await unfinished()).toEqual([]);
+  });
+
+  it("a post is deleted with its author, or refused", async () => {
+    for (let round = 0; round < 8; round++) {
+      const agent = await service.register();
+      const id = await idOf(agent);
+      const title = `A title ${randomUUID()}`;
+      const [reply, ...posts] = await Promise.all([
+        remove(agent, "?content=true", replica),
+        ...[service, replica].map((on) => on.rest("posts", { key: agent.key, body: { title } })),
+      ]);
+      expect(reply.body).toMatchObject({ ok: true, complete: true });
+      for (const { status } of posts) expect([201, 401, 403]).toContain(status);
+      expect(await service.db.rows("SELECT id FROM posts WHERE author_id = ?", [id])).toEqual([]);
+      const written = posts.filter(({ status }) => status === 201).map(({ body }) => body.post.id);
+      expect(await deletionsOf("post", written)).toHaveLength(written.length);
+      expect(await everythingStored(service)).not.toContain(title);
+    }
+    expect(await recount(service.db)).toEqual([]);
+  });
+});
