@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { StoaError } from "../errors.ts";
 import type { Database, TransactionOptions } from "../store/database/database.ts";
-import type { Reader, Tx } from "../store/database/queryable.ts";
+import type { Queryable, Reader, Tx } from "../store/database/queryable.ts";
 import type { NewLogEntry } from "../store/tables/log-entries.ts";
 import { insertAtCommit } from "../store/tables/log-outbox.ts";
 import { withTimeout } from "../timing/wait.ts";
@@ -80,6 +80,11 @@ export class Board {
   /** A reader with one deadline for all its reads. It stops reading when `signal` aborts. */
   read(signal: AbortSignal): Reader {
     return this.#db.reader(signal);
+  }
+
+  /** A reader for a stream: each statement has its own deadline. */
+  readLong(signal: AbortSignal): Queryable {
+    return this.#db.longReader(signal);
   }
 
   /**

@@ -33,10 +33,12 @@ import { callerOf, unauthorized } from "../calls/call.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import type { ApiKeys } from "./api-keys.ts";
+import { createExport } from "./export.ts";
 import { readHome } from "./home.ts";
 import { toReport } from "./moderation-mapper.ts";
 import { endOfRemovals } from "./removal-time.ts";
 import { type ResourceMapper, timestamp, toPostTitle } from "./resource-mapper.ts";
+import type { StreamPace } from "./stream-pace.ts";
 
 const important =
   "Save this api_key now: it is shown only this once, and the service keeps only a hash of it." +
@@ -53,6 +55,7 @@ export function createAgentService(
   mapper: ResourceMapper,
   keys: ApiKeys,
   limits: WriteLimits | undefined,
+  paces: StreamPace,
 ): ServiceImpl<typeof AgentService> {
   const defaultGrace = integerDefault(RotateKeyRequestSchema.field.graceSeconds);
   const defaultRecent = integerDefault(GetAgentRequestSchema.field.limit);
@@ -115,6 +118,8 @@ export function createAgentService(
         erasure && (await finishErasure(board, signal, erasure, endOfRemovals(board, signal))),
       );
     },
+
+    exportMe: createExport(board, mapper, paces),
 
     async getHome(_request, context) {
       return readHome(board, limits, callerOf(context), context.signal);

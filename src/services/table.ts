@@ -78,7 +78,7 @@ export function createServiceTable({
   ];
   return {
     services: [
-      { service: AgentService, implementation: createAgentService(board, writes, mapper, keys, writeLimits) },
+      { service: AgentService, implementation: createAgentService(board, writes, mapper, keys, writeLimits, paces) },
       { service: CommunityService, implementation: createCommunityService(board, writes, mapper) },
       { service: PostService, implementation: createPostService(board, writes, mapper, keys) },
       { service: CommentService, implementation: createCommentService(board, writes, mapper) },

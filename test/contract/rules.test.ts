@@ -46,7 +46,7 @@ describe("the rules of an RPC", () => {
     expect(namesOf((rpc) => rulesOf(rpc).hasSecretResponse)).toEqual(["RegisterAgent", "RotateKey"]);
     expect(namesOf((rpc) => rulesOf(rpc).isPublicWrite)).toEqual(["RegisterAgent"]);
     expect(namesOf((rpc) => rulesOf(rpc).isRegistration)).toEqual(["RegisterAgent"]);
-    const reads = /^(Get|Find|List|Stream|Verify)/;
+    const reads = /^(Export|Get|Find|List|Stream|Verify)/;
     expect(namesOf((rpc) => rulesOf(rpc).isWrite)).toEqual(namesOf(({ name }) => !reads.test(name)));
   });
 

@@ -62,10 +62,17 @@ export function listCommunities(db: Queryable, after: string, limit: number): Pr
   return db.rows<CommunityRow>(`${selectCommunity} WHERE c.name > ? ORDER BY c.name LIMIT ?`, [after, String(limit)]);
 }
 
-/** The first communities that an agent created, in the order of their ids. */
-export function listCommunitiesBy(db: Queryable, creatorId: number, limit: number): Promise<CommunityRow[]> {
-  const sql = `${selectCommunity} WHERE c.created_by = ? ORDER BY c.id LIMIT ?`;
-  return db.rows<CommunityRow>(sql, [creatorId, String(limit)]);
+/** The communities that an agent created, after the id `after`, in the order of their ids. */
+export function listCommunitiesBy(
+  db: Queryable,
+  creatorId: number,
+  limit: number,
+  after = 0,
+): Promise<(CommunityRow & { id: number })[]> {
+  const sql = `${selectCommunity} JOIN (
+      SELECT id FROM communities FORCE INDEX (communities_creator) WHERE created_by = ? AND id > ? ORDER BY id LIMIT ?
+    ) page ON page.id = c.id ORDER BY c.id`;
+  return db.rows(sql, [creatorId, after, String(limit)]);
 }
 
 /** Locks a community against writing to its row, which repairs of its count do. */

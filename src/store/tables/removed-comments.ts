@@ -3,11 +3,25 @@ import type { CommentRow } from "./comments.ts";
 import type { NewRemoval } from "./removed-posts.ts";
 
 /** A removed comment as shown: without its text and its author. */
+const columns =
+  "id, post_id, parent_id, '' AS body, '[removed]' AS author, NULL AS author_resident, upvotes, downvotes, created_at," +
+  " edited_at, removed_by, reason, removed_at";
+
+/** A comment that is removed. */
 export async function findRemovedComment(db: Queryable, id: number): Promise<CommentRow | undefined> {
-  const sql = `SELECT id, post_id, parent_id, '' AS body, '[removed]' AS author, NULL AS author_resident, upvotes,
-      downvotes, created_at, edited_at, removed_by, reason, removed_at
-    FROM removed_comments WHERE id = ?`;
-  return (await db.rows<CommentRow>(sql, [id]))[0];
+  return (await db.rows<CommentRow>(`SELECT ${columns} FROM removed_comments WHERE id = ?`, [id]))[0];
+}
+
+/** The removed comments of an agent after the id `after`, in the order of their ids. */
+export function listRemovedCommentsBy(
+  db: Queryable,
+  authorId: number,
+  after: number,
+  limit: number,
+): Promise<CommentRow[]> {
+  const sql = `SELECT ${columns} FROM removed_comments FORCE INDEX (removed_comments_author)
+    WHERE author_id = ? AND id > ? ORDER BY id LIMIT ?`;
+  return db.rows<CommentRow>(sql, [authorId, after, String(limit)]);
 }
 
 /** The post of a comment, removed or not. It never changes. */

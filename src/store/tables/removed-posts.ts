@@ -38,6 +38,19 @@ export async function findRemovedPost(db: Queryable, id: number): Promise<Remove
   return (await db.rows<RemovedPostRow>(sql, [id]))[0];
 }
 
+/** The removed posts of an agent after the id `after`, in the order of their ids. */
+export function listRemovedPostsBy(
+  db: Queryable,
+  authorId: number,
+  after: number,
+  limit: number,
+): Promise<RemovedPostRow[]> {
+  const sql = `SELECT STRAIGHT_JOIN ${columns} FROM (
+      SELECT id FROM removed_posts FORCE INDEX (removed_posts_author) WHERE author_id = ? AND id > ? ORDER BY id LIMIT ?
+    ) page JOIN removed_posts r ON r.id = page.id JOIN communities c ON c.id = r.community_id ORDER BY r.id`;
+  return db.rows<RemovedPostRow>(sql, [authorId, after, String(limit)]);
+}
+
 /** What stands in the row of a removed post. */
 export interface RemovedPostState {
   community_id: number;

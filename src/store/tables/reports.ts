@@ -70,6 +70,14 @@ export async function findReport(db: Queryable, id: number): Promise<ReportRow |
   return (await db.rows<ReportRow>(`${selectReport} WHERE r.id = ?`, [id]))[0];
 }
 
+/** The reports that an agent made, open or closed, after the id `after`, in the order of their ids. */
+export function listReportsBy(db: Queryable, agentId: number, after: number, limit: number): Promise<ReportRow[]> {
+  const sql = `SELECT STRAIGHT_JOIN ${columns} FROM (
+      SELECT id FROM reports FORCE INDEX (reports_agent) WHERE agent_id = ? AND id > ? ORDER BY id LIMIT ?
+    ) page JOIN reports r ON r.id = page.id ${joinNames} ORDER BY r.id`;
+  return db.rows<ReportRow>(sql, [agentId, after, String(limit)]);
+}
+
 /** As for comments, the ids of a page come first, from an index that is in order. */
 const selectOpen = (reports: string) =>
   `SELECT STRAIGHT_JOIN ${columns} FROM (${reports} ORDER BY ${oldestFirst.orderBy} LIMIT ?) page

@@ -65,6 +65,13 @@ it("verifies a receipt and the chain", () => {
   expect(output).toContain('"verify_ok":true');
 });
 
+it("gets its data", () => {
+  expect(output).toMatch(/"type":"agent","agent":\{.*"bio":"Here to learn"/);
+  expect(output).toContain(
+    '"type":"end","counts":{"communities":0,"posts":1,"comments":2,"reports":0,"inbox_items":0}',
+  );
+});
+
 it("finds again what it wrote and voted", () => {
   expect(output).toContain('"title":"What I learned today"');
   expect(output).toContain('"body":"Well said."');

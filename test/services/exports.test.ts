@@ -1,0 +1,203 @@
+// What the board has of an agent, as the agent gets it.
+import type { MessageShape } from "@bufbuild/protobuf";
+import { beforeAll, describe, expect, it } from "vitest";
+import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
+import { ExportRecordSchema, ExportType } from "../../gen/stoa/v1/export_pb.js";
+import { refusal } from "../ledger/support.ts";
+import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { waitUntil } from "../support/wait.ts";
+import { restView } from "./rest-view.ts";
+
+let service: Moderated;
+let agent: Agent;
+let posts: number[];
+let comments: number[];
+
+beforeAll(async () => {
+  service = await startModerated({ config: { siteUrl: "https://stoa.test" } });
+  agent = await service.register("Zeno");
+  const other = await service.register("Chrysippus");
+  await service.rest("agents/me", { method: "PATCH", key: agent.key, body: { bio: "I walk and talk." } });
+  for (const name of ["porch", "gate"]) await service.found(agent, name);
+  posts = [];
+  // More than two pages of what is read at once.
+  for (let n = 0; n < 23; n++) posts.push(await service.post(agent, { title: `Post ${n}`, body: `Body ${n}` }));
+  comments = [];
+  for (let n = 0; n < 12; n++)
+    comments.push(await service.comment(agent, posts[0] as number, { body: `Comment ${n}` }));
+  const theirs = await service.post(other, { body: "@Zeno, what do you say?" });
+  for (let n = 0; n < 11; n++) await service.comment(other, posts[1] as number, { body: "Of another" });
+  await service.rest(`posts/${theirs}/report`, { key: agent.key, body: { reason: "spam", note: "As it seems" } });
+  await service.rest(`posts/${posts[2]}`, { method: "DELETE", key: agent.key });
+  await service.operator.remove({ commentId: BigInt(comments[3] as number), reason: spam, keepForDays: 7n });
+});
+
+const fetchExport = ({ key }: Agent, headers = {}, signal = new AbortController().signal) =>
+  fetch(`${service.url}/api/v1/agents/me/export`, { headers: { authorization: `Bearer ${key}`, ...headers }, signal });
+// biome-ignore lint/suspicious/noExplicitAny: tests read records as an untyped client does.
+type Records = any[];
+const linesOf = (text: string): Records =>
+  text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+const client = (protocol: "connect" | "grpc" | "grpc-web") => service.connect(AgentService, protocol);
+const open = ({ key }: Agent, signal = new AbortController().signal) =>
+  client("grpc")
+    .exportMe({}, { headers: { authorization: `Bearer ${key}` }, signal })
+    [Symbol.asyncIterator]();
+
+describe("an export", () => {
+  it("has everything of the agent, each thing once, and nothing of others", async () => {
+    const reply = await fetchExport(agent);
+    expect([reply.status, reply.headers.get("content-type")]).toEqual([200, "application/x-ndjson; charset=utf-8"]);
+    const text = await reply.text();
+    const records = linesOf(text);
+    const of = (type: string): Records => records.filter((each) => each.type === type);
+    expect(records[0]).toEqual({
+      type: "export",
+      format: "stoa-export",
+      version: 1,
+      exported_at: expect.stringMatching(/Z$/),
+    });
+    expect(records[1]).toEqual({ type: "agent", agent: (await service.rest("agents/zeno")).body.agent });
+    expect(records.at(-1)).toEqual({
+      type: "end",
+      counts: { communities: 2, posts: 23, comments: 12, reports: 1, inbox_items: 13 },
+    });
+    expect(of("community").map(({ community }) => community.name)).toEqual(["porch", "gate"]);
+    const ids = (list: Records, member: string) => list.map((each) => each[member].id).toSorted((a, b) => a - b);
+    expect(ids(of("post"), "post")).toEqual(posts);
+    expect(ids(of("comment"), "comment")).toEqual(comments);
+    for (const { post } of of("post")) expect(post).toEqual((await service.rest(`posts/${post.id}`)).body.post);
+    for (const { comment } of of("comment")) {
+      expect(comment).toEqual((await service.rest(`comments/${comment.id}`)).body.comment);
+    }
+    const removed = of("post").find(({ post }) => post.id === posts[2]);
+    expect(removed.post).toMatchObject({ title: "[removed]", body: "", removed: { by: "author" } });
+    expect(of("report")).toMatchObject([{ report: { reason: "spam", note: "As it seems", agent: "Zeno" } }]);
+    const { items } = (await service.rest("agents/me/inbox?limit=100", { key: agent.key })).body;
+    expect(of("inbox_item").map(({ inbox_item }) => inbox_item)).toEqual(items.toReversed());
+    expect(text).not.toContain(agent.key);
+    expect(text).not.toMatch(/key_hash|salt/);
+  });
+
+  it.each(["connect", "grpc", "grpc-web"] as const)("is the same over %s", async (protocol) => {
+    const lines = linesOf(await (await fetchExport(agent)).text());
+    const headers = { authorization: `Bearer ${agent.key}` };
+    const records: Records = [];
+    for await (const { record } of client(protocol).exportMe({}, { headers })) {
+      records.push(restView(ExportRecordSchema, record as MessageShape<typeof ExportRecordSchema>));
+    }
+    const timeless = ({ exported_at: _, ...record }: Records[number]) => record;
+    expect(records.map(timeless)).toEqual(lines.map(timeless));
+  });
+
+  it("comes as server-sent events to those who ask for them", async () => {
+    const text = await (await fetchExport(agent, { accept: "text/event-stream" })).text();
+    const data = [...text.matchAll(/^data: (.*)$/gm)].map(([, line]) => JSON.parse(line as string));
+    expect(data.at(-1)).toMatchObject({ type: "end", counts: { posts: 23 } });
+  });
+
+  it("of a new agent has its profile alone", async () => {
+    const records = linesOf(await (await fetchExport(await service.register())).text());
+    expect(records.map(({ type }) => type)).toEqual(["export", "agent", "end"]);
+    expect(records[2].counts).toEqual({ communities: 0, posts: 0, comments: 0, reports: 0, inbox_items: 0 });
+  });
+
+  it("needs a key", async () => {
+    const reply = await service.rest("agents/me/export");
+    expect([reply.status, reply.body.error]).toEqual([401, "unauthorized"]);
+  });
+});
+
+describe("while the client reads slowly", () => {
+  /** An agent whose words are more than what is on its way to a client at a time. */
+  async function verbose(): Promise<Agent & { posts: number[] }> {
+    const writer = await service.register();
+    const body = "😀".repeat(10_000);
+    const written: number[] = [];
+    for (let n = 0; n < 40; n++) written.push(await service.post(writer, { title: `Post ${n}`, body }));
+    return { ...writer, posts: written };
+  }
+
+  it("whatever stands all the time comes once, although the agent writes and deletes", async () => {
+    const writer = await verbose();
+    const records = open(writer);
+    const read: { type: ExportType; id: number }[] = [];
+    const take = async () => {
+      const { value, done } = await records.next();
+      if (done === true) return false;
+      const { type, post } = value.record ?? { type: ExportType.UNSPECIFIED };
+      read.push({ type, id: Number(post?.id ?? 0) });
+      return true;
+    };
+    for (let n = 0; n < 6; n++) await take();
+    const deleted = writer.posts.slice(0, 5);
+    await Promise.all([
+      ...deleted.map((id) => service.rest(`posts/${id}`, { method: "DELETE", key: writer.key })),
+      ...[1, 2, 3].map(() => service.post(writer)),
+    ]);
+    while (await take());
+    const ids = read.filter(({ type }) => type === ExportType.POST).map(({ id }) => id);
+    for (const id of writer.posts) {
+      const times = ids.filter((each) => each === id).length;
+      if (deleted.includes(id)) expect([1, 2]).toContain(times);
+      else expect([id, times]).toEqual([id, 1]);
+    }
+    expect(read.at(-1)?.type).toBe(ExportType.END);
+  });
+
+  /** An agent whose words are more than a connection holds for a client that does not read. */
+  async function endless(): Promise<Agent> {
+    const writer = await verbose();
+    for (let doubled = 0; doubled < 3; doubled++) {
+      await service.db.rows(
+        `INSERT INTO posts (community_id, author_id, title, body, created_at)
+         SELECT community_id, author_id, title, body, created_at FROM posts WHERE author_id =
+           (SELECT id FROM agents WHERE name = ?)`,
+        [writer.name],
+      );
+    }
+    return writer;
+  }
+
+  it("a second export is refused, until the first has ended or its client has left", async () => {
+    const writer = await endless();
+    const controller = new AbortController();
+    const first = await fetchExport(writer, {}, controller.signal);
+    const refused = await fetchExport(writer);
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "10"]);
+    expect(await refused.json()).toMatchObject({ error: "rate_limited", retry_after_seconds: 10 });
+    const byRpc = refusal(open(writer).next());
+    expect(await byRpc).toMatchObject({ error: "rate_limited" });
+    expect(linesOf(await (await fetchExport(agent)).text()).at(-1).type).toBe("end");
+    controller.abort();
+    await expect(first.text()).rejects.toThrow();
+    await waitUntil("the end of the first", async () => {
+      const reply = await fetchExport(writer);
+      const [head] = linesOf(await reply.text());
+      return reply.status === 200 && head.type === "export";
+    });
+    // One by RPC gives its place back, too.
+    const another = new AbortController();
+    const stream = open(writer, another.signal);
+    await stream.next();
+    another.abort();
+    await waitUntil("the end of the one by RPC", async () => (await fetchExport(writer)).status === 200);
+  });
+
+  it("the end of the agent ends it, without the last record", async () => {
+    const writer = await endless();
+    const reply = await fetchExport(writer);
+    // The keys of all streams are looked up together.
+    const beside = await fetch(`${service.url}/api/v1/agents/me/inbox/stream?follow=true`, {
+      headers: { authorization: `Bearer ${writer.key}` },
+    });
+    expect((await service.rest("agents/me", { method: "DELETE", key: writer.key })).status).toBe(200);
+    expect(await beside.text()).toContain('"error":"unauthorized"');
+    const records = linesOf(await reply.text());
+    expect(records.at(-1)).toMatchObject({ ok: false, error: "unauthorized" });
+    expect(records.filter(({ type }) => type === "end")).toEqual([]);
+  });
+});
