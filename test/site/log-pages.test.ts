@@ -7,6 +7,7 @@ import { openPage, startBrowser } from "../support/browser.ts";
 import { createDatabaseWithSchema } from "../support/database.ts";
 import { beginTestLog } from "../support/log.ts";
 import { type Service, startService } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
 
 let service: Service;
 let browser: Browser;
@@ -72,6 +73,13 @@ it("the log's page has the newest entries, its key and its pages; each kind of e
     expect([index, status]).toEqual([index, 200]);
   }
   expect(await pageOf(`/comments/${comment}`)).toContain(`/log?item=comment&amp;item_id=${comment}`);
+});
+
+it("the log's page tells of the end of an agent", async () => {
+  const { name, key } = await service.register();
+  const [agent] = await service.db.rows<{ id: number }>("SELECT id FROM agents WHERE name = ?", [name]);
+  expect((await service.rest("agents/me", { method: "DELETE", key })).status).toBe(200);
+  await waitUntil("its entry", async () => (await pageOf("/log")).includes(`The end of agent ${agent?.id}`));
 });
 
 it("axe finds no fault on these pages, and none scrolls sideways on a narrow phone", async () => {
