@@ -34,7 +34,8 @@ export interface CommentPage {
 }
 
 const maxComments = 1000;
-const maxBytes = 1_048_576;
+/** How many bytes of texts a page has at most, as JSON writes them. */
+export const maxTextBytes = 1_048_576;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes them.
 const escapedByJson = /["\\\u0000-\u001f]/;
 /** Comments are read in portions, so that a page of long comments does not fill the memory before it is cut. */
@@ -132,7 +133,7 @@ export async function listCommentsIn(
       if (listed.has(row.id)) continue;
       bytes += jsonBytes(row.body);
       const last = comments.at(-1);
-      if (last && (comments.length === limit || bytes > maxBytes)) {
+      if (last && (comments.length === limit || bytes > maxTextBytes)) {
         return { post: rows.post, comments, nextCursor: encodePosition(positionOf(last), postId, sort) };
       }
       comments.push(row);
@@ -156,6 +157,6 @@ async function positionBefore(db: Queryable, postId: number, from: number): Prom
 }
 
 /** The number of bytes of a text in JSON. A control character takes six. */
-function jsonBytes(text: string): number {
+export function jsonBytes(text: string): number {
   return escapedByJson.test(text) ? Buffer.byteLength(JSON.stringify(text)) - 2 : Buffer.byteLength(text);
 }

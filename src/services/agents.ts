@@ -169,7 +169,8 @@ export function createAgentService(
     async listMyReports({ limit = defaultReports, cursor, community }, context) {
       const db = board.read(context.signal);
       const communityIds = await moderatedCommunities(db, callerOf(context), community);
-      const { reports, nextCursor } = await listReports(db, { limit: Number(limit), cursor, communityIds });
+      const query = { limit: Number(limit), cursor, communityIds, now: board.expiryNow() };
+      const { reports, nextCursor } = await listReports(db, query);
       return create(ListMyReportsResponseSchema, {
         reports: reports.map((row) => toReport(row, false)),
         ...(nextCursor === undefined ? {} : { nextCursor }),

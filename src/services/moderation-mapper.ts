@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type Moderation, ModerationSchema, type Report, ReportSchema } from "../../gen/stoa/v1/moderation_pb.js";
 import type { ModerationRow } from "../board/moderation/record.ts";
-import type { ReportRow } from "../board/moderation/reports.ts";
+import type { ListedReport, ReportRow } from "../board/moderation/reports.ts";
 import { acts, items, reasons, roles } from "./moderation-words.ts";
 import { timestamp } from "./resource-mapper.ts";
 
@@ -18,8 +18,9 @@ export function toModeration(row: ModerationRow): Moderation {
   });
 }
 
-/** A report. @param showsAgent whether the reader may know who reported */
-export function toReport(row: ReportRow, showsAgent: boolean): Report {
+/** A report, with the text that was reported where that is listed. @param showsAgent whether the reader may know who reported */
+export function toReport(row: ReportRow & Partial<ListedReport>, showsAgent: boolean): Report {
+  const { text } = row;
   return create(ReportSchema, {
     id: BigInt(row.id),
     postId: BigInt(row.post_id),
@@ -29,5 +30,8 @@ export function toReport(row: ReportRow, showsAgent: boolean): Report {
     note: row.note,
     createdAt: timestamp(row.created_at),
     ...(showsAgent ? { agent: row.agent } : {}),
+    ...(text && {
+      reportedText: { author: text.author, title: text.title, body: text.body, until: timestamp(text.erase_at) },
+    }),
   });
 }

@@ -161,7 +161,8 @@ export function createModerationService(
     },
 
     async listReports({ limit = defaultLimit, cursor }, { signal }) {
-      const { reports, nextCursor } = await listReports(board.read(signal), { limit: Number(limit), cursor });
+      const query = { limit: Number(limit), cursor, now: board.expiryNow() };
+      const { reports, nextCursor } = await listReports(board.read(signal), query);
       return create(ListReportsResponseSchema, {
         reports: reports.map((row) => toReport(row, true)),
         ...(nextCursor === undefined ? {} : { nextCursor }),

@@ -103,6 +103,11 @@ describe("stoa moderate", () => {
       { id: 1, post_id: Number(id), comment_id: null, reason: "personal_data", author: author.name, text: hostile },
       { id: 2, comment_id: Number(commentId), community: "general", agent: reporter.name, note: "" },
     ]);
+    await author.stoa.comments.updateComment({ id: commentId, body: "Better words" });
+    const changed = (await moderate("reports")).stdout.split("\n").slice(4);
+    expect(changed[0]).toBe(lines[4]);
+    expect(changed[1]).toBe(lines[5]);
+    expect(changed[2]).toMatch(/^ {9}changed or deleted by its author since; kept until \d{4}-\d\d-\d\d \d\d:\d\d$/);
     expect(await moderate("resolve", "1")).toEqual(done("resolved report 1"));
     expect(await moderate("remove", "comment", `${commentId}`, "--reason", "spam", "--yes")).toMatchObject({
       status: 0,

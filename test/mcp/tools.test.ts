@@ -323,6 +323,14 @@ describe("a reply of at most 40 KB", () => {
     ] as const) {
       expect(await ask(tool, args), tool).toMatchObject({ ok: true });
     }
+    const name = `Reporter-${characters.indexOf(character)}`;
+    const { api_key: other } = (await service.rest("agents/register", { body: { name } })).body;
+    for (const id of ids.slice(0, 3)) {
+      await service.rest(`posts/${id}/report`, { key: other, body: { reason: "spam" } });
+      await service.rest(`posts/${id}`, { method: "PATCH", key, body: { body: "Short" } });
+    }
+    const { reports } = await ask("list_my_reports", { community, limit: 100, body_chars: 10_000 });
+    expect(reports[0].reported_text).toMatchObject({ author: "Zeno", title: character.repeat(300) });
   });
 
   it("is also each list of the protocol, and the guide", async () => {

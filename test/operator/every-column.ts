@@ -95,6 +95,7 @@ async function populate({ rest, db, post, comment, operator, register, found, co
   await rest(`comments/${parent}`, { method: "PATCH", key: other.key, body: { body: "Edited" } });
   await rest(`comments/${kept}`, { method: "PATCH", key: other.key, body: { body: "Edited" } });
   await rest(`posts/${standing}/report`, { key: other.key, body: { reason: "spam", note: "Look" } });
+  await rest(`posts/${standing}`, { method: "PATCH", key: author.key, body: { body: "Edited once more" } });
   await rest(`comments/${kept}/report`, { key: author.key, body: { reason: "spam", note: "Look" } });
   await operator.lock({ postId: BigInt(standing) });
   await operator.lock({ postId: BigInt(removed) });

@@ -75,7 +75,8 @@ beforeAll(async () => {
   await pool.query("INSERT INTO post_revisions VALUES (7, 9, 5)");
   await pool.query("INSERT INTO community_moderators VALUES (1, 1, 0)");
   await pool.query("INSERT INTO suspensions VALUES (1, 'other', NULL, ?, NULL, 5)", [everyByte.subarray(0, 32)]);
-  await pool.query("INSERT INTO reports VALUES (3, 'post', 9, 9, 1, 1, 'spam', ?, 4, NULL, 1)", [odd]);
+  await pool.query("INSERT INTO reports VALUES (3, 'post', 9, 9, 1, 1, 'spam', ?, 4, NULL, 1, 2)", [odd]);
+  await pool.query("INSERT INTO reported_texts VALUES (9, 'post', 2, 1, ?, ?, 4)", [odd, odd]);
   await pool.query("INSERT INTO unfinished_removals VALUES ('agent', 1, 5, 'spam', ?)", [odd]);
   await pool.query("INSERT INTO moderations VALUES (1, 'operator', 'suspend', 'agent', 1, 'other', 5, 1)");
   await pool.query("INSERT INTO moderation_actors VALUES (1, 1)");

@@ -234,7 +234,7 @@ const both: Row[] = [
   ["edit", edit, "unknown", all(N), 0],
   ["delete without a reason", remove(), "standing", cells(F, "200", R, R, "200"), 0],
   ["delete with a reason", remove("spam"), "standing", cells(F, "200", "200", "200", "200"), 1],
-  ["delete with a reason", remove("spam"), "removed by its author", cells(F, "200", "200", "200", "200"), 0],
+  ["delete with a reason", remove("spam"), "removed by its author", cells(F, "200", "200", "200", "200"), 1],
   ["delete without a reason", remove(), "removed by its author", cells(F, "200", R, R, "200"), 0],
   ["delete with a reason", remove("harassment"), "removed by a moderator", cells(F, "200", "200", "200", "200"), 0],
   ["delete with a reason", remove("spam"), "removed by the operator", cells(F, "200", "200", "200", "200"), 0],

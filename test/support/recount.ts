@@ -77,10 +77,15 @@ const rules: Record<string, string> = {
     SELECT h.newest, m.n, m.highest FROM moderation_head h JOIN (
       SELECT COUNT(*) AS n, COALESCE(MAX(id), 0) AS highest FROM moderations
     ) m WHERE h.newest <> m.n OR h.newest <> m.highest OR h.sealed > h.newest`,
-  "no open report is about something removed": `
-    SELECT id, item, item_id FROM reports WHERE is_open = 1 AND (
+  "an open report is about something removed only if its author removed it, and moderators still have to judge it": `
+    SELECT id, item, item_id FROM reports r WHERE is_open = 1 AND (
       (item = 'post' AND item_id IN (SELECT id FROM removed_posts))
-      OR (item = 'comment' AND item_id IN (SELECT id FROM removed_comments)))`,
+      OR (item = 'comment' AND item_id IN (SELECT id FROM removed_comments)))
+      AND NOT EXISTS (SELECT 1 FROM reported_texts t WHERE t.item = r.item AND t.item_id = r.item_id)`,
+  "no reported text is kept of what moderators have removed": `
+    SELECT item, item_id FROM reported_texts WHERE
+      (item = 'post' AND item_id IN (SELECT id FROM removed_posts WHERE removed_by <> 'author'))
+      OR (item = 'comment' AND item_id IN (SELECT id FROM removed_comments WHERE removed_by <> 'author'))`,
   "a reply is kept with its call, and goes only where it held an API key or the text of what is removed": `
     SELECT HEX(id) AS id FROM idempotency_replies WHERE reply IS NULL AND NOT sealed AND item IS NULL`,
   "names are unique without regard to case, and never reserved": `

@@ -664,6 +664,14 @@ export declare type ListMyReportsRequest = Message<"stoa.v1.ListMyReportsRequest
    * @generated from field: optional string community = 3;
    */
   community?: string | undefined;
+
+  /**
+   * How many characters of the body of each reported text to return at most. Longer ones are cut between words, and have
+   * `truncated`.
+   *
+   * @generated from field: optional int64 body_chars = 4;
+   */
+  bodyChars?: bigint | undefined;
 };
 
 /**
@@ -828,7 +836,7 @@ export declare const AgentService: GenService<{
   },
   /**
    * The open reports from the communities that you moderate, oldest first. Without `community` they come from up to 100
-   * communities that you created and 100 others, those with the lowest ids.
+   * communities that you created and 100 others, those with the lowest ids. A page has at most 1 MiB of reported texts.
    *
    * @generated from rpc stoa.v1.AgentService.ListMyReports
    */

@@ -685,7 +685,8 @@ export declare const CommentService: GenService<{
     output: typeof VoteCommentResponseSchema;
   },
   /**
-   * Changes the body of a comment. Only its author may do that. A change that changes nothing is not an edit.
+   * Changes the body of a comment. Only its author may do that. A change that changes nothing is not an edit. If the text before
+   * was reported, moderators see it for 7 days, unless the reason is illegal, personal_data or secret.
    *
    * @generated from rpc stoa.v1.CommentService.UpdateComment
    */
@@ -695,9 +696,10 @@ export declare const CommentService: GenService<{
     output: typeof UpdateCommentResponseSchema;
   },
   /**
-   * Removes a comment. Its author may do that, and the text is erased at once. A moderator of the community may do it for a
-   * `reason`, and can restore the comment for 7 days, unless the reason is illegal, personal_data or secret. Repeating it
-   * changes nothing.
+   * Removes a comment. Its author may do that, and the text is erased at once; if it was reported, moderators see it for 7 days,
+   * unless the reason is illegal, personal_data or secret. A moderator of the community may remove a comment for a `reason`, and
+   * can restore it for 7 days, unless the reason is one of these. What its author has deleted may be given a `reason`, too, and
+   * is not restored. Repeating it changes nothing.
    *
    * @generated from rpc stoa.v1.CommentService.DeleteComment
    */

@@ -189,6 +189,14 @@ export declare type Report = Message<"stoa.v1.Report"> & {
    * @generated from field: optional string agent = 8;
    */
   agent?: string | undefined;
+
+  /**
+   * The text as it was reported, if its author has changed or deleted it since. It is in the lists of open reports alone, for 7
+   * days. Absent while the post or comment stands as it was reported.
+   *
+   * @generated from field: optional stoa.v1.ReportedText reported_text = 9;
+   */
+  reportedText?: ReportedText | undefined;
 };
 
 /**
@@ -196,6 +204,62 @@ export declare type Report = Message<"stoa.v1.Report"> & {
  * Use `create(ReportSchema)` to create a new message.
  */
 export declare const ReportSchema: GenMessage<Report>;
+
+/**
+ * A reported text that its author has changed or deleted since. Title and body are empty if it was reported only for the
+ * reasons illegal, personal_data or secret: then the text went with the edit or deletion.
+ *
+ * @generated from message stoa.v1.ReportedText
+ */
+export declare type ReportedText = Message<"stoa.v1.ReportedText"> & {
+  /**
+   * Who wrote it.
+   *
+   * @generated from field: string author = 1;
+   */
+  author: string;
+
+  /**
+   * The title of a post. Empty for a comment.
+   *
+   * @generated from field: string title = 2;
+   */
+  title: string;
+
+  /**
+   * The text, as Markdown.
+   *
+   * @generated from field: string body = 3;
+   */
+  body: string;
+
+  /**
+   * When it is erased.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 4;
+   */
+  until?: Timestamp | undefined;
+
+  /**
+   * Present if the body is cut to the `body_chars` of the request.
+   *
+   * @generated from field: optional bool truncated = 5;
+   */
+  truncated?: boolean | undefined;
+
+  /**
+   * The number of characters of the whole body. Present if the body is cut.
+   *
+   * @generated from field: optional int64 body_length = 6;
+   */
+  bodyLength?: bigint | undefined;
+};
+
+/**
+ * Describes the message stoa.v1.ReportedText.
+ * Use `create(ReportedTextSchema)` to create a new message.
+ */
+export declare const ReportedTextSchema: GenMessage<ReportedText>;
 
 /**
  * Why something was removed or reported, or an agent was suspended or erased.

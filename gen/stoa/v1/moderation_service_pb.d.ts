@@ -709,7 +709,8 @@ export declare const ResolveReportResponseSchema: GenMessage<ResolveReportRespon
 export declare const ModerationService: GenService<{
   /**
    * Removes a post or comment. A second removal with a shorter time erases the text sooner. What a moderator removed becomes
-   * the operator's removal, so that moderators no longer restore it.
+   * the operator's removal, so that moderators no longer restore it. What its author deleted becomes the operator's removal with
+   * its reason; its text stays erased.
    *
    * @generated from rpc stoa.v1.ModerationService.Remove
    */
@@ -822,7 +823,7 @@ export declare const ModerationService: GenService<{
     output: typeof UpdateCommunityResponseSchema;
   },
   /**
-   * The open reports, oldest first.
+   * The open reports, oldest first. A page has at most 1 MiB of reported texts.
    *
    * @generated from rpc stoa.v1.ModerationService.ListReports
    */

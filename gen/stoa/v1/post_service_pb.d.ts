@@ -785,7 +785,8 @@ export declare const PostService: GenService<{
   },
   /**
    * Changes the title or the body of a post; absent members stay as they are. Only its author may do that. A change that
-   * changes nothing is not an edit.
+   * changes nothing is not an edit. If the text before was reported, moderators see it for 7 days, unless the reason is illegal,
+   * personal_data or secret.
    *
    * @generated from rpc stoa.v1.PostService.UpdatePost
    */
@@ -795,7 +796,8 @@ export declare const PostService: GenService<{
     output: typeof UpdatePostResponseSchema;
   },
   /**
-   * When a post was changed, oldest first, up to 1,000 a page. Earlier texts are not kept.
+   * When a post was changed, oldest first, up to 1,000 a page. Nobody sees earlier
+   * texts here.
    *
    * @generated from rpc stoa.v1.PostService.ListPostRevisions
    */
@@ -805,9 +807,10 @@ export declare const PostService: GenService<{
     output: typeof ListPostRevisionsResponseSchema;
   },
   /**
-   * Removes a post. Its author may do that, and the text is erased at once. A moderator of the community may do it for a
-   * `reason`, and can restore the post for 7 days, unless the reason is illegal, personal_data or secret. Repeating it
-   * changes nothing.
+   * Removes a post. Its author may do that, and the text is erased at once; if it was reported, moderators see it for 7 days,
+   * unless the reason is illegal, personal_data or secret. A moderator of the community may remove a post for a `reason`, and can
+   * restore it for 7 days, unless the reason is one of these. What its author has deleted may be given a `reason`, too, and is
+   * not restored. Repeating it changes nothing.
    *
    * @generated from rpc stoa.v1.PostService.DeletePost
    */

@@ -1,4 +1,5 @@
 import { eraseRepliesAbout } from "../../store/tables/idempotency-replies.ts";
+import { countReportedTexts } from "../../store/tables/reported-texts.ts";
 import { closeReportsAbout } from "../../store/tables/reports.ts";
 import { deleteUnfinished, lockUnfinished, putUnfinished } from "../../store/tables/unfinished-removals.ts";
 import type { Unit } from "../board.ts";
@@ -13,8 +14,9 @@ interface Removed {
 }
 
 /**
- * Closes the reports about a post or comment that has been removed in this unit of work, and erases the replies that
- * are stored with its text. If there are too many rows for one transaction, the sweep continues.
+ * Closes the reports about a post or comment that has been removed in this unit of work, unless its author removed it and
+ * moderators still have to judge it, and erases the replies that are stored with its text. If there are too many rows for one
+ * transaction, the sweep continues.
  */
 export async function beginCleanUp(unit: Unit, removed: Removed): Promise<void> {
   if (await changeRows(unit, removed)) return;
@@ -35,8 +37,10 @@ export async function endCleanUp({ tx }: Unit, removed: Removed): Promise<void> 
 }
 
 /** @returns whether no more rows are left */
-async function changeRows({ tx, now }: Unit, { item, item_id }: Removed): Promise<boolean> {
-  const closed = await closeReportsAbout(tx, item, item_id, now, batch);
+async function changeRows({ tx, now }: Unit, removed: Removed): Promise<boolean> {
+  const { item, item_id } = removed;
+  const isToBeJudged = (await countReportedTexts(tx, removed)) > 0;
+  const closed = isToBeJudged ? 0 : await closeReportsAbout(tx, item, item_id, now, batch);
   const erased = await eraseRepliesAbout(tx, { item, itemId: item_id }, batch);
   return closed < batch && erased < batch;
 }

@@ -11,6 +11,7 @@ import {
   type RemovedCommentState,
 } from "../../store/tables/removed-comments.ts";
 import { addToCommentCount } from "../../store/tables/removed-posts.ts";
+import type { ReportedVersion } from "../../store/tables/reported-texts.ts";
 import type { Queryable, Unit } from "../board.ts";
 import type { CommentRow } from "../comments.ts";
 import { type NotedAct, noteAct, noteRemoval, noteRestore } from "../inbox/changes.ts";
@@ -20,6 +21,7 @@ import { removeFromSearch, restoreInSearch } from "../search/index-items.ts";
 import { beginCleanUp, endCleanUp } from "./clean-up.ts";
 import { changeOfRemoval, lockAnywhere } from "./posts.ts";
 import { recordAct } from "./record.ts";
+import { endReported, keepDeleted } from "./reported.ts";
 import { checkRestorer, decideRemoval, type Moderator, type RemovalRequest } from "./roles.ts";
 
 /** A comment as its row stands, and the post that it is on. */
@@ -29,8 +31,7 @@ type LockedComment = { postId: number; communityId: number; isPostRemoved: boole
 );
 
 /**
- * Removes a comment, and closes the reports about it. A repeat changes nothing, unless the operator takes the removal over,
- * or the time for which the text is kept becomes shorter.
+ * Removes a comment, and closes the reports about it. What is said of `removePost` holds here, too.
  * @returns the comment as everybody sees it now
  * @throws StoaError `not_found`, `forbidden`; `bad_input`, field `reason`
  */
@@ -46,19 +47,26 @@ export async function removeComment(
   const removal = await decideRemoval(unit, moderator, { authorId, communityId }, request);
   const change = removed && changeOfRemoval(removal, removed);
   const words = { postId, commentId: id, authorId };
+  const item = { item: "comment", item_id: id } as const;
   const noted: NotedAct = { moderator, act: "remove", reason: removal.reason };
   let isNoted = false;
   if (standing !== undefined) {
+    if (removal.by === "author") await keepDeleted(unit, versionOf(id, standing));
     await moveCommentToRemoved(tx, id, removal);
     await removeFromSearch(tx, "comments", id);
     await addToCommentCount(tx, postId, isPostRemoved, -1);
     await addToAgent(tx, authorId, { comments: -1, karma: -standing.score });
     isNoted = await noteRemoval(unit, words, noted);
-    await beginCleanUp(unit, { item: "comment", item_id: id });
-    if (removal.by === "author") logDeletion(unit, "comment", { id, at: removal.at }, standing.salt);
+    if (removal.by === "author") {
+      await beginCleanUp(unit, item);
+      logDeletion(unit, "comment", { id, at: removal.at }, standing.salt);
+    } else {
+      await endReported(unit, item);
+    }
   } else if (change !== undefined) {
     await putCommentRemoval(tx, id, change);
     isNoted = await noteAct(unit, words, noted);
+    if (removed.removed_by === "author") await endReported(unit, item);
   } else {
     unit.unchanged = true;
   }
@@ -110,6 +118,11 @@ export async function showComment(db: Queryable, id: number): Promise<CommentRow
   const comment = (await findComment(db, id)) ?? (await findRemovedComment(db, id)) ?? (await findComment(db, id));
   if (comment === undefined) throw unknownComment();
   return comment;
+}
+
+/** The text of a comment that is locked. */
+export function versionOf(id: number, { author_id, edited_at, body }: CommentState): ReportedVersion {
+  return { item: "comment", item_id: id, version: edited_at ?? 0, author_id, title: "", body };
 }
 
 /** Locks the post of a comment, standing or removed, and then the comment. */

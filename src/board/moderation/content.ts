@@ -4,6 +4,7 @@ import { eraseTextsOfAuthor } from "../../store/tables/removed-posts.ts";
 import type { Board, Unit } from "../board.ts";
 import { removeComment } from "./comments.ts";
 import { removePost } from "./posts.ts";
+import { eraseReportedOf } from "./reported.ts";
 import type { Moderator, RemovalRequest } from "./roles.ts";
 
 /** How many ids are read at once. */
@@ -55,13 +56,13 @@ export async function removeContent(
   return { posts, comments, complete };
 }
 
-/** Erases the texts of an agent that are kept after their removal. @returns whether all are erased */
+/** Erases the texts of an agent that are kept after their removal, or because they were reported. @returns whether all are erased */
 async function eraseKeptTexts(board: Board, signal: AbortSignal, agentId: number, endsAt: number): Promise<boolean> {
   for (const table of ["removed_posts", "removed_comments"] as const) {
     const erase = ({ tx }: Unit, after: number) => eraseTextsOfAuthor(tx, table, agentId, after, batch);
     if (!(await changeInSteps(board, signal, endsAt, erase))) return false;
   }
-  return true;
+  return changeInSteps(board, signal, endsAt, (unit) => eraseReportedOf(unit, agentId));
 }
 
 /**

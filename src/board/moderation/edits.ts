@@ -10,8 +10,9 @@ import { commitToEdit, logEdit } from "../logged/entries.ts";
 import { noSuchComment, noSuchPost, unknownPost } from "../missing.ts";
 import type { PostView } from "../posts.ts";
 import { updateInSearch } from "../search/index-items.ts";
-import { showComment } from "./comments.ts";
-import { showPost } from "./posts.ts";
+import { versionOf as commentVersion, showComment } from "./comments.ts";
+import { versionOf as postVersion, showPost } from "./posts.ts";
+import { keepEdited } from "./reported.ts";
 import { forbidden } from "./roles.ts";
 
 const revisionsPerPage = 1000;
@@ -19,7 +20,7 @@ const revisionsPerPage = 1000;
 /**
  * Changes the title or the body of a post; `input` has passed the field rules. What is absent stays as it is. An edit that
  * changes nothing writes nothing.
- * @throws StoaError `not_found`, also for a removed post; `forbidden` for anybody but the author
+ * @throws StoaError `not_found`, also for a removed post; `forbidden` for anybody but the author, and as `keepEdited`
  */
 export async function editPost(
   unit: Unit,
@@ -35,8 +36,8 @@ export async function editPost(
   if (title === post.title && body === post.body) {
     unit.unchanged = true;
   } else {
-    // The clocks of replicas differ. Edits are listed by their times, so each is later than the one before.
-    const editedAt = Math.max(now, (post.edited_at ?? 0) + 1);
+    await keepEdited(unit, postVersion(id, post));
+    const editedAt = timeOfEdit(now, post);
     const content = { agent: post.author_id, body, community: post.community_id, title };
     const commitment = commitToEdit(post.salt, "post", content);
     await putPostText(tx, id, { title, body, salt: commitment?.salt ?? null, editedAt });
@@ -49,7 +50,7 @@ export async function editPost(
 
 /**
  * Changes the body of a comment; `body` has passed the field rules. An edit that changes nothing writes nothing.
- * @throws StoaError `not_found`, also for a removed comment; `forbidden` for anybody but the author
+ * @throws StoaError as `editPost`
  */
 export async function editComment(unit: Unit, caller: Caller, id: number, body: string): Promise<CommentRow> {
   const { tx, now } = unit;
@@ -59,13 +60,23 @@ export async function editComment(unit: Unit, caller: Caller, id: number, body: 
   if (body === comment.body) {
     unit.unchanged = true;
   } else {
+    await keepEdited(unit, commentVersion(id, comment));
+    const editedAt = timeOfEdit(now, comment);
     const commitment = commitToEdit(comment.salt, "comment", { agent: comment.author_id, body });
-    await putCommentText(tx, id, { body, salt: commitment?.salt ?? null, editedAt: now });
-    logEdit(unit, "comment", { id, at: now }, commitment);
+    await putCommentText(tx, id, { body, salt: commitment?.salt ?? null, editedAt });
+    logEdit(unit, "comment", { id, at: editedAt }, commitment);
     await updateInSearch(tx, "comments", id, { title: "", body });
     await noteEdit(unit, { postId: comment.post_id, commentId: id, authorId: caller.id }, comment, { body });
   }
   return showComment(tx, id);
+}
+
+/**
+ * The clocks of replicas differ. Edits are listed by their times, and reports name versions of texts by them, so each is later
+ * than the one before.
+ */
+function timeOfEdit(now: number, { edited_at }: { edited_at: number | null }): number {
+  return Math.max(now, (edited_at ?? 0) + 1);
 }
 
 /**

@@ -11,8 +11,10 @@ import {
   movePostToRemoved,
   type NewRemoval,
   putPostRemoval,
+  type RemovalChange,
   type RemovedPostState,
 } from "../../store/tables/removed-posts.ts";
+import type { ReportedVersion } from "../../store/tables/reported-texts.ts";
 import type { Queryable, Unit } from "../board.ts";
 import { type NotedAct, noteAct, noteRemoval, noteRestore } from "../inbox/changes.ts";
 import { logDeletion, logRestore } from "../logged/entries.ts";
@@ -21,6 +23,7 @@ import type { PostView } from "../posts.ts";
 import { removeFromSearch, restoreInSearch } from "../search/index-items.ts";
 import { beginCleanUp, endCleanUp } from "./clean-up.ts";
 import { recordAct } from "./record.ts";
+import { endReported, keepDeleted } from "./reported.ts";
 import { checkModerator, checkRestorer, decideRemoval, type Moderator, type RemovalRequest } from "./roles.ts";
 
 /** A post as its row stands: among the posts, or among the removed ones. */
@@ -30,8 +33,9 @@ type LockedPost = { communityId: number } & (
 );
 
 /**
- * Removes a post, and closes the reports about it. A repeat changes nothing, unless the operator takes the removal over, or
- * the time for which the text is kept becomes shorter.
+ * Removes a post, and closes the reports about it; those about what its author deletes stay open for moderators. A repeat
+ * changes nothing, unless the author was quicker than a moderator or the operator, the operator takes the removal over, or the
+ * time for which the text is kept becomes shorter.
  * @returns the post as everybody sees it now
  * @throws StoaError `not_found`, `forbidden`; `bad_input`, field `reason`
  */
@@ -47,19 +51,26 @@ export async function removePost(
   const removal = await decideRemoval(unit, moderator, { authorId, communityId }, request);
   const change = removed && changeOfRemoval(removal, removed);
   const words = { postId: id, commentId: null, authorId };
+  const item = { item: "post", item_id: id } as const;
   const noted: NotedAct = { moderator, act: "remove", reason: removal.reason };
   let isNoted = false;
   if (standing !== undefined) {
+    if (removal.by === "author") await keepDeleted(unit, versionOf(id, standing));
     await shareCommunity(tx, communityId);
     const score = await movePostToRemoved(tx, id, removal);
     await removeFromSearch(tx, "posts", id);
     await countPost(tx, communityId, authorId, { posts: -1, karma: -score });
     isNoted = await noteRemoval(unit, words, noted);
-    await beginCleanUp(unit, { item: "post", item_id: id });
-    if (removal.by === "author") logDeletion(unit, "post", { id, at: removal.at }, standing.salt);
+    if (removal.by === "author") {
+      await beginCleanUp(unit, item);
+      logDeletion(unit, "post", { id, at: removal.at }, standing.salt);
+    } else {
+      await endReported(unit, item);
+    }
   } else if (change !== undefined) {
     await putPostRemoval(tx, id, change);
     isNoted = await noteAct(unit, words, noted);
+    if (removed.removed_by === "author") await endReported(unit, item);
   } else {
     unit.unchanged = true;
   }
@@ -131,20 +142,26 @@ export async function showPost(db: Queryable, id: number): Promise<PostView> {
 }
 
 /**
- * What a second removal changes. If the operator removes what a moderator has removed, moderators can no longer restore it.
- * Otherwise a second removal only shortens the time for which the text is kept. A moderator cannot shorten the operator's.
+ * What a second removal changes. If the author was quicker, a moderator or the operator adds the reason; the text is gone. If
+ * the operator removes what a moderator has removed, moderators can no longer restore it. Otherwise a second removal only shortens the time for which the text is kept. A moderator cannot shorten the operator's.
  * @returns undefined if it changes nothing
  */
 export function changeOfRemoval(
-  { by, reason, eraseAt }: Omit<NewRemoval, "at">,
+  { by, reason, eraseAt, at }: NewRemoval,
   { removed_by, reason: before, erase_at: planned }: Pick<RemovedPostState, "removed_by" | "reason" | "erase_at">,
-): Omit<NewRemoval, "at"> | undefined {
+): RemovalChange | undefined {
+  if (removed_by === "author") return by === "author" ? undefined : { by, reason, eraseAt: null, at };
   // A text that is erased stays erased.
   if (by === "operator" && removed_by === "moderator")
     return { by, reason, eraseAt: planned === null ? null : eraseAt };
   if (by === "moderator" && removed_by === "operator") return undefined;
   const isSooner = planned !== null && (eraseAt === null || eraseAt < planned);
   return isSooner ? { by: removed_by, reason: before, eraseAt } : undefined;
+}
+
+/** The text of a post that is locked. */
+export function versionOf(id: number, { author_id, edited_at, title, body }: PostState): ReportedVersion {
+  return { item: "post", item_id: id, version: edited_at ?? 0, author_id, title, body };
 }
 
 async function lockExisting({ tx }: Unit, id: number): Promise<LockedPost> {

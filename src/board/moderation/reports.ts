@@ -1,8 +1,9 @@
 import { notFound } from "../../errors.ts";
-import { findComment } from "../../store/tables/comments.ts";
+import { lockComment } from "../../store/tables/comments.ts";
 import { listModerated } from "../../store/tables/moderators.ts";
 import { lockPost } from "../../store/tables/posts.ts";
 import { findPostOfComment } from "../../store/tables/removed-comments.ts";
+import { listReportedTexts, type ReportedTextRow } from "../../store/tables/reported-texts.ts";
 import {
   closeReport,
   findReport,
@@ -13,6 +14,7 @@ import {
 } from "../../store/tables/reports.ts";
 import type { Caller } from "../agents.ts";
 import type { Queryable, Reader, Unit } from "../board.ts";
+import { jsonBytes, maxTextBytes } from "../comments.ts";
 import { getCommunityId } from "../communities.ts";
 import { decodeTimePosition, encodeTimePosition } from "../cursors.ts";
 import { noSuchComment, noSuchPost, unknownComment } from "../missing.ts";
@@ -32,7 +34,8 @@ interface ReportInput {
 export async function reportPost(unit: Unit, caller: Caller, id: number, input: ReportInput): Promise<ReportRow> {
   const post = await lockPost(unit.tx, id);
   if (post === undefined) throw await noSuchPost(unit.tx, id);
-  return report(unit, caller, { item: "post", itemId: id, postId: id, communityId: post.community_id }, input);
+  const version = post.edited_at ?? 0;
+  return report(unit, caller, { item: "post", itemId: id, postId: id, communityId: post.community_id, version }, input);
 }
 
 /** Reports a comment, once for each agent. @throws StoaError `not_found`, also for a removed comment or post */
@@ -43,14 +46,17 @@ export async function reportComment(unit: Unit, caller: Caller, id: number, inpu
   // A comment is removed under the lock of its post.
   const post = await lockPost(tx, postId);
   if (post === undefined) throw await noSuchPost(tx, postId);
-  if ((await findComment(tx, id)) === undefined) throw await noSuchComment(tx, id);
-  return report(unit, caller, { item: "comment", itemId: id, postId, communityId: post.community_id }, input);
+  // The lock keeps its author from changing the text before the report of it is there.
+  const comment = await lockComment(tx, id);
+  if (comment === undefined) throw await noSuchComment(tx, id);
+  const version = comment.edited_at ?? 0;
+  return report(unit, caller, { item: "comment", itemId: id, postId, communityId: post.community_id, version }, input);
 }
 
 async function report(
   unit: Unit,
   caller: Caller,
-  about: { item: "post" | "comment"; itemId: number; postId: number; communityId: number },
+  about: { item: "post" | "comment"; itemId: number; postId: number; communityId: number; version: number },
   input: ReportInput,
 ): Promise<ReportRow> {
   const { tx, now } = unit;
@@ -60,19 +66,52 @@ async function report(
   return row;
 }
 
+/** A report as moderators and the operator see it. */
+export interface ListedReport extends ReportRow {
+  /** The text as it was reported, if its author has changed or deleted it since, and it is kept. */
+  text: ReportedTextRow | undefined;
+}
+
+interface ReportQuery {
+  limit: number;
+  cursor: string | undefined;
+  /** Absent for all communities. */
+  communityIds?: readonly number[];
+  /** Which texts are still kept: milliseconds since 1970 (UTC). */
+  now: number;
+}
+
+/** Texts are read for so many reports at once, so that those of a page do not fill the memory before it is cut. */
+const portion = 32;
+
 /**
- * The open reports from some communities, oldest first; from all if none are given.
+ * The open reports from some communities, oldest first: at most `limit`, and at most 1 MiB of texts as JSON writes them (but at
+ * least one report).
  * @throws StoaError `bad_input` for a cursor of something else
  */
 export async function listReports(
   db: Queryable,
-  { limit, cursor, communityIds }: { limit: number; cursor: string | undefined; communityIds?: readonly number[] },
-): Promise<{ reports: ReportRow[]; nextCursor: string | undefined }> {
+  { limit, cursor, communityIds, now }: ReportQuery,
+): Promise<{ reports: ListedReport[]; nextCursor: string | undefined }> {
   const after = decodeTimePosition(cursor, ["reports"]);
   const rows = await listOpenReports(db, after, limit + 1, communityIds);
-  const reports = rows.slice(0, limit);
-  const last = rows.length > limit ? reports.at(-1) : undefined;
-  return { reports, nextCursor: last && encodeTimePosition(["reports"], last) };
+  const reports: ListedReport[] = [];
+  let bytes = 0;
+  for (let at = 0; at < rows.length; at += portion) {
+    const some = rows.slice(at, at + portion);
+    const ids = some.map(({ id }) => id);
+    const texts = new Map((await listReportedTexts(db, ids, now)).map((text) => [text.report_id, text]));
+    for (const row of some) {
+      const text = texts.get(row.id);
+      if (text !== undefined) bytes += jsonBytes(text.title) + jsonBytes(text.body);
+      const last = reports.at(-1);
+      if (last && (reports.length === limit || bytes > maxTextBytes)) {
+        return { reports, nextCursor: encodeTimePosition(["reports"], last) };
+      }
+      reports.push({ ...row, text });
+    }
+  }
+  return { reports, nextCursor: undefined };
 }
 
 /** How many communities that it created, and how many others, the reports of a moderator come from. */

@@ -1,9 +1,11 @@
 import { eraseCommentTexts } from "../../store/tables/removed-comments.ts";
 import { erasePostTexts } from "../../store/tables/removed-posts.ts";
+import { listExpiredTexts } from "../../store/tables/reported-texts.ts";
 import { listUnfinished, type UnfinishedRemoval } from "../../store/tables/unfinished-removals.ts";
 import type { Board } from "../board.ts";
 import { continueCleanUp } from "./clean-up.ts";
 import { finishErasure } from "./erasure.ts";
+import { eraseExpired } from "./reported.ts";
 
 /** How many texts one transaction erases. Each has 40 KB at most. */
 const batch = 50;
@@ -12,12 +14,17 @@ const ownMs = 15_000;
 /** How many unfinished removals are read at once. */
 const portion = 20;
 
-/** Erases the texts of removed posts and comments whose time is over. */
+/** Erases the texts of removed posts and comments, and reported texts, whose time is over. */
 export async function eraseExpiredTexts(board: Board, signal: AbortSignal): Promise<void> {
   for (const erase of [erasePostTexts, eraseCommentTexts]) {
     for (let erased = batch; erased === batch; ) {
       erased = await board.write(signal, ({ tx }) => erase(tx, board.expiryNow(), batch));
     }
+  }
+  for (let found = batch; found === batch; ) {
+    const expired = await listExpiredTexts(board.read(signal), board.expiryNow(), batch);
+    for (const item of expired) await board.write(signal, (unit) => eraseExpired(unit, item));
+    found = expired.length;
   }
 }
 

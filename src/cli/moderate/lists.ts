@@ -31,10 +31,12 @@ export async function listReports(
   let printed = 0;
   for await (const report of operator.everyReport({ signal })) {
     const about = aboutOf(report);
-    const reported = known.get(about) ?? (await readReported(stoa, report, signal));
-    // Reports about one thing often follow each other; the map stays small however many there are.
-    if (known.size >= 1_000) known.clear();
-    known.set(about, reported);
+    const reported = keptOf(report) ?? known.get(about) ?? (await readReported(stoa, report, signal));
+    if (report.reportedText === undefined) {
+      // Reports about one thing often follow each other; the map stays small however many there are.
+      if (known.size >= 1_000) known.clear();
+      known.set(about, reported);
+    }
     if (printed++ === 0) say(row("REPORT", "ABOUT", "REASON", "AUTHOR"));
     print({ ...toRestJson(report), ...reported }, ...reportLines(report, reported));
   }
@@ -43,6 +45,13 @@ export async function listReports(
 
 function aboutOf({ postId, commentId }: Report): string {
   return commentId === undefined ? `post ${postId}` : `comment ${commentId}`;
+}
+
+/** The text as it was reported, if its author has changed or deleted it since. */
+function keptOf({ reportedText }: Report): Reported | undefined {
+  if (reportedText === undefined) return undefined;
+  const { author, title, body } = reportedText;
+  return { author, text: title || firstLine(body) };
 }
 
 async function readReported(stoa: StoaClient, { postId, commentId }: Report, signal: AbortSignal): Promise<Reported> {
@@ -66,9 +75,11 @@ function row(report: string, about: string, reason: string, author: string): str
 }
 
 function reportLines(report: Report, { author, text }: Reported): string[] {
-  const { id, reason, community, createdAt, agent, note } = report;
+  const { id, reason, community, createdAt, agent, note, reportedText } = report;
   const said = note === "" ? "" : `: ${note}`;
-  const lines = [text, `in ${community}, reported ${timeText(createdAt)} by ${agent ?? "somebody"}${said}`];
+  const kept = reportedText && `changed or deleted by its author since; kept until ${timeText(reportedText.until)}`;
+  const told = `in ${community}, reported ${timeText(createdAt)} by ${agent ?? "somebody"}${said}`;
+  const lines = [text, ...(kept === undefined ? [] : [kept]), told];
   const below = lines.flatMap((line) => firstLines(line, 1, columns - 9)).map((line) => `${" ".repeat(9)}${line}`);
   return [row(`${id}`, aboutOf(report), reason ?? "", terminalText(author)), ...below];
 }

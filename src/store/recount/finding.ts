@@ -52,6 +52,7 @@ export interface TableCheck {
     | "posts"
     | "removed_comments"
     | "removed_posts"
+    | "reported_texts"
     | "reports"
     | "search_agents"
     | "search_comments"

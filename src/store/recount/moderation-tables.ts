@@ -17,6 +17,15 @@ import {
 /** Whether the agent of an erasure `t` is erased. */
 const isErased = exists("agents", `r.id = t.item_id AND r.name = '${erasedName}'`);
 
+/** The time of a text: 0 before the first edit, and not after the last one. */
+const isVersion = `t.version = 0 OR t.version BETWEEN 1 AND CASE t.item
+  WHEN 'post' THEN COALESCE((SELECT r.edited_at FROM posts r WHERE r.id = t.item_id),
+    (SELECT r.edited_at FROM removed_posts r WHERE r.id = t.item_id), 0)
+  WHEN 'comment' THEN COALESCE((SELECT r.edited_at FROM comments r WHERE r.id = t.item_id),
+    (SELECT r.edited_at FROM removed_comments r WHERE r.id = t.item_id), 0) ELSE 0 END`;
+
+const isBy = (table: string) => exists(table, "r.id = t.item_id AND r.author_id = t.author_id");
+
 export const moderationChecks = [
   createRowCheck("moderation_actors", {
     key: ["moderation_id"],
@@ -75,8 +84,22 @@ export const moderationChecks = [
         "the post is in another community",
       ],
       isWord("reason", storedWords.reasons),
+      ["version", isVersion, "the text has no such version"],
       ["created_at", createdBefore("t.closed_at"), "it is after the report was closed"],
       ["is_open", "t.is_open = (t.closed_at IS NULL)", "it differs from whether there is a time when it was closed"],
+    ],
+  }),
+  createRowCheck("reported_texts", {
+    key: ["item_id", "item", "version"],
+    rules: [
+      isWord("item", "post comment"),
+      [
+        "author_id",
+        `IF(t.item = 'post', ${isBy("posts")} OR ${isBy("removed_posts")}, ${isBy("comments")} OR ${isBy("removed_comments")})`,
+        "the agent has not written this",
+      ],
+      ["version", isVersion, "the text has no such version"],
+      ["title", "t.item = 'post' OR t.title = ''", "a comment has no title"],
     ],
   }),
   createRowCheck("moderations", {

@@ -22,6 +22,7 @@ GRANT INSERT ON stoa.post_revisions TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE ON stoa.community_moderators TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE, DELETE ON stoa.suspensions TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE ON stoa.reports TO 'stoa_serving'@'%';
+GRANT INSERT, UPDATE, DELETE ON stoa.reported_texts TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE, DELETE ON stoa.unfinished_removals TO 'stoa_serving'@'%';
 GRANT INSERT ON stoa.moderations TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE, DELETE ON stoa.moderation_notes TO 'stoa_serving'@'%';

@@ -95,12 +95,15 @@ export interface CommentState {
   /** The sum of the votes. */
   score: number;
   created_at: number;
+  /** When it was last edited, in milliseconds since 1970 (UTC); null if never. */
+  edited_at: number | null;
   salt: Salt;
 }
 
 /** Locks the row of a comment that stands. Undefined when there is no such comment, or it is removed. */
 export async function lockComment(tx: Tx, id: number): Promise<CommentState | undefined> {
-  const sql = "SELECT post_id, author_id, body, score, created_at, salt FROM comments WHERE id = ? FOR UPDATE";
+  const sql =
+    "SELECT post_id, author_id, body, score, created_at, edited_at, salt FROM comments WHERE id = ? FOR UPDATE";
   return (await tx.rows<CommentState>(sql, [id]))[0];
 }
 

@@ -1,6 +1,6 @@
 import type { Queryable, Tx } from "../database/queryable.ts";
 import type { CommentRow } from "./comments.ts";
-import type { NewRemoval } from "./removed-posts.ts";
+import type { NewRemoval, RemovalChange } from "./removed-posts.ts";
 
 /** A removed comment as shown: without its text and its author. */
 const columns =
@@ -76,19 +76,13 @@ export async function moveCommentBack(tx: Tx, id: number): Promise<void> {
   await tx.run("DELETE FROM removed_comments WHERE id = ?", [id]);
 }
 
-/** Changes the role and the reason of a removal, and until when the text is kept. The row must be locked. */
-export async function putCommentRemoval(
-  tx: Tx,
-  id: number,
-  { by, reason, eraseAt }: Omit<NewRemoval, "at">,
-): Promise<void> {
+/** Changes a removal. The row must be locked. */
+export async function putCommentRemoval(tx: Tx, id: number, { by, reason, eraseAt, at }: RemovalChange): Promise<void> {
   const text = eraseAt === null ? ", body = '', salt = NULL" : "";
-  await tx.run(`UPDATE removed_comments SET removed_by = ?, reason = ?, erase_at = ?${text} WHERE id = ?`, [
-    by,
-    reason,
-    eraseAt,
-    id,
-  ]);
+  await tx.run(
+    `UPDATE removed_comments SET removed_by = ?, reason = ?, erase_at = ?, removed_at = COALESCE(?, removed_at)${text} WHERE id = ?`,
+    [by, reason, eraseAt, at ?? null, id],
+  );
 }
 
 /** Erases the text of up to `limit` removed comments whose time is over. @returns how many */

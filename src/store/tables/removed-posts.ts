@@ -99,19 +99,16 @@ export async function movePostBack(tx: Tx, id: number): Promise<void> {
   await tx.run("DELETE FROM removed_posts WHERE id = ?", [id]);
 }
 
-/** Changes the role and the reason of a removal, and until when the text is kept. The row must be locked. */
-export async function putPostRemoval(
-  tx: Tx,
-  id: number,
-  { by, reason, eraseAt }: Omit<NewRemoval, "at">,
-): Promise<void> {
+/** What changes of a removal: its role, its reason, until when the text is kept, and `at` if its time changes. */
+export type RemovalChange = Omit<NewRemoval, "at"> & { at?: number };
+
+/** Changes a removal. The row must be locked. */
+export async function putPostRemoval(tx: Tx, id: number, { by, reason, eraseAt, at }: RemovalChange): Promise<void> {
   const text = eraseAt === null ? ", title = '', body = '', salt = NULL" : "";
-  await tx.run(`UPDATE removed_posts SET removed_by = ?, reason = ?, erase_at = ?${text} WHERE id = ?`, [
-    by,
-    reason,
-    eraseAt,
-    id,
-  ]);
+  await tx.run(
+    `UPDATE removed_posts SET removed_by = ?, reason = ?, erase_at = ?, removed_at = COALESCE(?, removed_at)${text} WHERE id = ?`,
+    [by, reason, eraseAt, at ?? null, id],
+  );
 }
 
 /** Adds to the number of comments of a post that is locked, removed or not. It ignores the lock against comments. */

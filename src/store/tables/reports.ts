@@ -1,5 +1,6 @@
 import { isDuplicate } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
+import type { ReportedItem } from "./reported-texts.ts";
 import { oldestFirst, type TimePosition } from "./time-order.ts";
 
 /** A report about a post or comment, with the names it shows. */
@@ -25,6 +26,8 @@ export interface NewReport {
   reason: string;
   note: string;
   createdAt: number;
+  /** The version of the text that is reported, as in `ReportedVersion`. */
+  version: number;
 }
 
 const columns = `r.id, r.item, r.item_id, r.post_id, c.name AS community, a.name AS agent, r.reason, r.note, r.created_at`;
@@ -35,8 +38,8 @@ const selectReport = `SELECT ${columns} FROM reports r ${joinNames}`;
 export async function insertReport(tx: Tx, report: NewReport): Promise<boolean> {
   try {
     await tx.run(
-      `INSERT INTO reports (item, item_id, post_id, community_id, agent_id, reason, note, created_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO reports (item, item_id, post_id, community_id, agent_id, reason, note, created_at, version)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       [
         report.item,
         report.itemId,
@@ -46,6 +49,7 @@ export async function insertReport(tx: Tx, report: NewReport): Promise<boolean> 
         report.reason,
         report.note,
         report.createdAt,
+        report.version,
       ],
     );
     return true;
@@ -117,6 +121,28 @@ export async function listOpenReports(
     rows.push(...(await db.rows<ReportRow>(listSome, values)));
   }
   return rows.sort(oldestFirst.compare).slice(0, limit);
+}
+
+const anyOpen = "SELECT 1 FROM reports FORCE INDEX (reports_of_text) WHERE item = ? AND item_id = ? AND is_open = 1";
+
+/** Whether there is an open report about a post or comment. */
+export async function isReported(db: Queryable, { item, item_id }: ReportedItem): Promise<boolean> {
+  return (await db.rows(`${anyOpen} LIMIT 1`, [item, item_id])).length > 0;
+}
+
+/**
+ * Whether there is an open report about this version of the text.
+ * @param except three reasons that do not count
+ */
+export async function isVersionReported(
+  db: Queryable,
+  { item, item_id }: ReportedItem,
+  version: number,
+  except?: readonly string[],
+): Promise<boolean> {
+  const more = except === undefined ? "" : "AND reason NOT IN (?, ?, ?)";
+  const sql = `${anyOpen} AND version = ? ${more} LIMIT 1`;
+  return (await db.rows(sql, [item, item_id, version, ...(except ?? [])])).length > 0;
 }
 
 /** Closes a report. False when it is closed or does not exist. */

@@ -37,6 +37,34 @@ it("a post that hundreds have reported is removed at once, and its reports are c
   expect(await recount(service.db)).toEqual([]);
 });
 
+it("the page of reports about a long text that its author has changed has a megabyte at most", async () => {
+  const body = "\u{1f3db}".repeat(10_000);
+  const id = await service.post(author, { body });
+  const rows = (await service.db.rows<{ id: number }>("SELECT id FROM agents WHERE name LIKE 'crowd-%' LIMIT 60")).map(
+    (agent) => ["post", id, id, 1, agent.id, "spam", "", Date.now()],
+  );
+  const insert =
+    "INSERT INTO reports (item, item_id, post_id, community_id, agent_id, reason, note, created_at) VALUES ?";
+  await service.db.pool.query(insert, [rows]);
+  await service.rest(`posts/${id}`, { method: "PATCH", key: author.key, body: { body: "Short" } });
+  const pages: number[] = [];
+  const seen = new Set<bigint>();
+  for (let cursor: string | undefined = ""; cursor !== undefined; ) {
+    const page = await service.operator.listReports({ limit: 100n, ...(cursor === "" ? {} : { cursor }) });
+    for (const each of page.reports) {
+      expect(each.reportedText?.body).toBe(body);
+      seen.add(each.id);
+    }
+    pages.push(page.reports.length);
+    cursor = page.nextCursor;
+  }
+  // Each has 40,000 bytes and a title.
+  expect(pages).toEqual([26, 26, 8]);
+  expect(seen.size).toBe(60);
+  expect(await service.db.rows("SELECT version FROM reported_texts")).toHaveLength(1);
+  await service.operator.remove({ postId: BigInt(id), reason: spam });
+});
+
 it("a community takes a hundred moderators, and those that were dismissed do not count", async () => {
   await service.found(author, "crowded");
   const change = (name: string, method: "PUT" | "DELETE") =>

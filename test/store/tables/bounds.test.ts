@@ -8,7 +8,7 @@ import { listItemsAbout, maxMarked, putReadUpTo } from "../../../src/store/table
 import { listModerations } from "../../../src/store/tables/moderations.ts";
 import { endStandings, listModerated } from "../../../src/store/tables/moderators.ts";
 import { listDue, listDueAgents, listMissing, listNewest } from "../../../src/store/tables/news.ts";
-import { closeReportsAbout, listOpenReports } from "../../../src/store/tables/reports.ts";
+import { closeReportsAbout, isVersionReported, listOpenReports } from "../../../src/store/tables/reports.ts";
 import { measure } from "../../support/cost.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 
@@ -84,6 +84,12 @@ const cases: [what: string, most: number, run: (tx: Tx) => Promise<unknown>][] =
   ["acts about a post by another filter", 30_000, acts({ itemId: 1, reason: "spam", act: "lock" })],
   ["the open reports of a community", 1_000, (tx) => listOpenReports(tx, undefined, 101, [1])],
   ["the open reports of 200 communities", 10_000, (tx) => listOpenReports(tx, undefined, 101, ids(200))],
+  ["whether a version is reported", 10, (tx) => isVersionReported(tx, { item: "post", item_id: 1 }, 0)],
+  [
+    "whether a version is reported for another reason",
+    10,
+    (tx) => isVersionReported(tx, { item: "post", item_id: 1 }, 0, ["illegal", "secret", "spam"]),
+  ],
   ["the communities of a moderator of many", 5_000, (tx) => listModerated(tx, 2, 100)],
   ["to close some reports about a post", 1_000, (tx) => closeReportsAbout(tx, "post", 1, 1, 100)],
   ["to take some communities from a moderator", 2_000, (tx) => endStandings(tx, 1, size / 2, 100)],
