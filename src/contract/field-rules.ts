@@ -54,8 +54,9 @@ interface Fault {
 
 function faultAt(path: Path): Fault {
   const field = path
-    .flatMap((part) => (part.kind === "field" ? [part.name] : part.kind === "list_sub" ? [String(part.index)] : []))
-    .join(".");
+    .map((part) => (part.kind === "field" ? `.${part.name}` : part.kind === "list_sub" ? `[${part.index}]` : ""))
+    .join("")
+    .slice(1);
   const [first] = path;
   const last = path.findLast((part) => part.kind === "field");
   const message = last === undefined ? `${field} is not valid.` : ruleSentence(last, field);

@@ -41,7 +41,7 @@ export function allowedValues(field: DescField, quote = ""): string {
     case "int32":
       return joinWords(type.value.in.map(String));
     case "repeated":
-      return rangeWords(undefined, Number(type.value.maxItems), " entries");
+      return rangeWords(required ? 1 : undefined, Number(type.value.maxItems), " entries");
     default:
       return field.scalar === ScalarType.BOOL ? "true or false" : "";
   }

@@ -60,6 +60,7 @@ describe("the sentence about a broken rule", () => {
         "role must be author, moderator or operator.",
         "seq must be an integer from 1 to 9,007,199,254,740,991.",
         "session must be a date such as 2026-01-31.",
+        "sessions must have 1 to 100 entries.",
         "sort must be hot, new or top.",
         "sort must be old, new or top.",
         "sort must be relevance or new.",

@@ -40,6 +40,7 @@ describe("the rules of an RPC", () => {
       "RestoreComment",
       "CreateCommunity",
       "SealSession",
+      "SealSessions",
     ]);
     expect(namesOf((rpc) => rulesOf(rpc).isForCurrentKeyOnly)).toEqual(["RotateKey", "DeleteMe"]);
     expect(namesOf((rpc) => rulesOf(rpc).isWrite && rulesOf(rpc).isOpenToSuspended)).toEqual(["DeleteMe"]);

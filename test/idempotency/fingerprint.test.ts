@@ -118,6 +118,10 @@ describe("the fingerprint of a call", () => {
     const sealSession = LedgerOperatorService.method.sealSession;
     expect(hashOf(sealSession, { evidence })).toBe(hashOf(sealSession, { evidence: reversed }));
     expect(hashOf(sealSession, { evidence })).not.toBe(hashOf(sealSession, { evidence: { ...evidence, a: 0 } }));
+    const { sealSessions } = LedgerOperatorService.method;
+    const list = (...all: object[]) => ({ sessions: all.map((each) => ({ book: "a", evidence: each })) });
+    expect(hashOf(sealSessions, list(evidence, {}))).toBe(hashOf(sealSessions, list(reversed, {})));
+    expect(hashOf(sealSessions, list(evidence, {}))).not.toBe(hashOf(sealSessions, list({}, evidence)));
   });
 
   it("counts a member called __proto__", () => {

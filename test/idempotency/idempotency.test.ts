@@ -361,6 +361,7 @@ describe("the header", () => {
       "DeleteComment",
       "RestoreComment",
       "SealSession",
+      "SealSessions",
     ]);
   });
 });

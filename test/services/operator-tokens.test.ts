@@ -39,6 +39,7 @@ const ledger = () => service.connect(LedgerOperatorService, "grpc");
 /** The one token of each right. */
 const holders: Record<string, string> = {
   SealSession: "sealer",
+  SealSessions: "sealer",
   SealDaily: "sealer",
   Remove: "moderator",
   RemoveAgentContent: "moderator",
@@ -79,6 +80,14 @@ describe("a token for books", () => {
     expect(receipt?.document?.actor).toMatchObject({ agent: "exchange", seat: "floor" });
     const forbidden = { code: "PermissionDenied", error: "forbidden" };
     expect(await refusal(ledger().sealSession({ ...session, book: "wool" }, as("exchange")))).toEqual(forbidden);
+    const some = ["metals", "grain", "wool"].map((book) => ({ ...session, book, session: "2026-01-04" }));
+    const of = { ...forbidden, field: "sessions[2]" };
+    expect(await refusal(ledger().sealSessions({ sessions: some }, as("exchange")))).toEqual(of);
+    const { receipts } = await ledger().sealSessions({ sessions: some.slice(0, 2) }, as("exchange"));
+    expect(receipts.map(({ document }) => document?.actor)).toEqual([
+      { agent: "exchange", seat: "floor" },
+      { agent: "exchange", seat: "floor" },
+    ]);
     expect(await refusal(ledger().sealDaily({ date: "2026-01-05" }, as("exchange")))).toEqual(forbidden);
   });
 

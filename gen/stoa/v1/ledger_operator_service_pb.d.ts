@@ -86,6 +86,42 @@ export declare type SealSessionResponse = Message<"stoa.v1.SealSessionResponse">
 export declare const SealSessionResponseSchema: GenMessage<SealSessionResponse>;
 
 /**
+ * @generated from message stoa.v1.SealSessionsRequest
+ */
+export declare type SealSessionsRequest = Message<"stoa.v1.SealSessionsRequest"> & {
+  /**
+   * The sessions. Each has a book and a date that no other in the list has.
+   *
+   * @generated from field: repeated stoa.v1.SealSessionRequest sessions = 1;
+   */
+  sessions: SealSessionRequest[];
+};
+
+/**
+ * Describes the message stoa.v1.SealSessionsRequest.
+ * Use `create(SealSessionsRequestSchema)` to create a new message.
+ */
+export declare const SealSessionsRequestSchema: GenMessage<SealSessionsRequest>;
+
+/**
+ * @generated from message stoa.v1.SealSessionsResponse
+ */
+export declare type SealSessionsResponse = Message<"stoa.v1.SealSessionsResponse"> & {
+  /**
+   * The receipts, in the order of the sessions.
+   *
+   * @generated from field: repeated stoa.v1.Receipt receipts = 1;
+   */
+  receipts: Receipt[];
+};
+
+/**
+ * Describes the message stoa.v1.SealSessionsResponse.
+ * Use `create(SealSessionsResponseSchema)` to create a new message.
+ */
+export declare const SealSessionsResponseSchema: GenMessage<SealSessionsResponse>;
+
+/**
  * @generated from message stoa.v1.SealDailyRequest
  */
 export declare type SealDailyRequest = Message<"stoa.v1.SealDailyRequest"> & {
@@ -151,6 +187,17 @@ export declare const LedgerOperatorService: GenService<{
     methodKind: "unary";
     input: typeof SealSessionRequestSchema;
     output: typeof SealSessionResponseSchema;
+  },
+  /**
+   * Seals up to 100 sessions, all or none: each as SealSession does, in the order of the list, with consecutive numbers. If one
+   * of them is refused, the error names it, as in `sessions[3].session`, and nothing is sealed.
+   *
+   * @generated from rpc stoa.v1.LedgerOperatorService.SealSessions
+   */
+  sealSessions: {
+    methodKind: "unary";
+    input: typeof SealSessionsRequestSchema;
+    output: typeof SealSessionsResponseSchema;
   },
   /**
    * Seals a day that has ended, if the service has not sealed it by itself. With catch_up, seals every missed day up to

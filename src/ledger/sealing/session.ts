@@ -1,4 +1,4 @@
-import { badInput, StoaError } from "../../errors.ts";
+import { badInput, type ErrorCode, StoaError } from "../../errors.ts";
 import type { Json } from "../../receipt/canonical.ts";
 import { lockHead, type ReceiptRow } from "../../store/tables/receipts.ts";
 import { findSealedSession, insertSealedSession } from "../../store/tables/seals.ts";
@@ -7,6 +7,7 @@ import { append, type Sealing } from "./append.ts";
 import { checkDate } from "./day.ts";
 import { checkPlain, sessionEvidence } from "./evidence.ts";
 
+/** A session to be sealed. It has passed the field rules of the contract. */
 export interface SessionInput {
   book: string;
   session: string;
@@ -18,12 +19,58 @@ export interface SessionInput {
 
 /**
  * Seals a session of a book.
- * @param input has passed the field rules of the contract
  * @throws StoaError `bad_input`; `exists` when this session of the book is already sealed; SealingBlocked while nothing
  * may be sealed
  */
 export async function sealSession(sealing: Sealing, input: SessionInput): Promise<ReceiptRow> {
-  const { tx, now } = sealing;
+  return appendSession(sealing, checkSession(input, sealing.now));
+}
+
+/**
+ * Seals several sessions with consecutive numbers, in their order. What it throws must end the transaction: those before the one
+ * at fault are appended by then.
+ * @throws StoaError as `sealSession`, with the place of the session in the list; `bad_input` for one that is in it twice
+ */
+export async function sealSessions(sealing: Sealing, inputs: readonly SessionInput[]): Promise<ReceiptRow[]> {
+  const places = new Map<string, number>();
+  const checked: SessionInput[] = [];
+  for (const [index, input] of inputs.entries()) {
+    const name = JSON.stringify([input.book, input.session]);
+    const first = places.get(name);
+    places.set(name, index);
+    checked.push(
+      await inSession(index, () => {
+        if (first !== undefined) throw badInput("session", `it has the book and the date of sessions[${first}].`);
+        return checkSession(input, sealing.now);
+      }),
+    );
+  }
+  const receipts: ReceiptRow[] = [];
+  for (const [index, input] of checked.entries())
+    receipts.push(await inSession(index, () => appendSession(sealing, input)));
+  return receipts;
+}
+
+/** The errors whose cause is one session of a list. */
+const refusals: ReadonlySet<ErrorCode> = new Set(["bad_input", "exists", "forbidden"]);
+
+/**
+ * Runs what concerns one session of a list.
+ * @throws StoaError a refusal with the place of the session, such as `sessions[3].session`
+ */
+export async function inSession<Result>(index: number, work: () => Result | Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof StoaError) || !refusals.has(error.code)) throw error;
+    const place = `sessions[${index}]`;
+    const field = error.field === undefined ? place : `${place}.${error.field}`;
+    throw new StoaError(error.code, `${place}: ${error.message}`, { field });
+  }
+}
+
+/** @returns the session with its complete evidence. @throws StoaError `bad_input` */
+function checkSession(input: SessionInput, now: number): SessionInput {
   const { book, session, note, source, actor } = input;
   checkDate(session, "session");
   if (session > dateOf(now)) throw badInput("session", "session is a day that has not come yet (UTC).");
@@ -32,8 +79,14 @@ export async function sealSession(sealing: Sealing, input: SessionInput): Promis
   checkPlain(source, "source");
   checkPlain(actor.agent, "actor_agent");
   checkPlain(actor.seat, "actor_seat");
-  const evidence = sessionEvidence(session, source, input.evidence);
+  return { ...input, evidence: sessionEvidence(session, source, input.evidence) };
+}
 
+async function appendSession(
+  sealing: Sealing,
+  { book, session, note, evidence, actor }: SessionInput,
+): Promise<ReceiptRow> {
+  const { tx } = sealing;
   const head = await lockHead(tx);
   if (!(await insertSealedSession(tx, book, session, head.seq + 1))) {
     const seq = await findSealedSession(tx, book, session);

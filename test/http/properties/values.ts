@@ -108,6 +108,16 @@ function plausible(field: DescField, style: "rest" | "proto" = "rest"): Arbitrar
   if (field.fieldKind === "list" && field.listKind === "scalar" && field.scalar === ScalarType.STRING) {
     return fc.array(texts(0, 40), { maxLength: 4 }).map((each) => JSON.stringify(each));
   }
+  if (field.fieldKind === "list" && field.listKind === "message") {
+    const members = field.message.fields.map((each) =>
+      fc.option(
+        jsonOf(each, {}, style).map((json) => `${JSON.stringify(each.name)}:${json}`),
+        { nil: undefined, freq: 7 },
+      ),
+    );
+    const object = fc.tuple(...members).map((given) => `{${given.filter((each) => each !== undefined).join(",")}}`);
+    return fc.array(object, { maxLength: 4 }).map((each) => `[${each.join(",")}]`);
+  }
   // In a query, each element is a parameter of that name.
   if (field.fieldKind === "list" && field.scalar === ScalarType.INT64) return numbers(1n, 200n);
   if (field.fieldKind !== "scalar") throw new Error(`${field} is of a kind that these tests have not met yet`);
