@@ -6,19 +6,25 @@ import { listPostsByAuthor, type PostRow } from "../store/tables/posts.ts";
 import { listRemovedCommentsBy } from "../store/tables/removed-comments.ts";
 import { listRemovedPostsBy, type RemovedPostRow } from "../store/tables/removed-posts.ts";
 import { listReportsBy, type ReportRow } from "../store/tables/reports.ts";
+import { listSubscriptions, type SubscriptionRow } from "../store/tables/subscriptions.ts";
 import type { TimePosition } from "../store/tables/time-order.ts";
+import { listVotesBy, type VotedKind, type VoteRow } from "../store/tables/votes.ts";
 import type { Queryable } from "./board.ts";
 import type { PostView } from "./posts.ts";
 
 /** How many rows are read at once: few, because a client may stop reading. A post has 40 KB at most. */
 const portion = 10;
+/** The same of votes, which are small. */
+const votesAtOnce = 200;
 
 /** Something that an agent has written, made or got. */
 export type Exported =
   | { type: "community"; row: CommunityRow }
   | { type: "post"; row: PostView }
   | { type: "comment"; row: CommentRow }
+  | { type: "vote"; row: VoteRow & { kind: VotedKind } }
   | { type: "report"; row: ReportRow }
+  | { type: "subscription"; row: SubscriptionRow }
   | { type: "inbox_item"; row: InboxItemRow };
 
 /**
@@ -36,7 +42,16 @@ export async function* exportAgent(db: Queryable, agentId: number): AsyncGenerat
     listCommentsByAuthor(db, agentId, positionOf(last), portion),
   );
   yield* pages<"comment", CommentRow>("comment", (last) => listRemovedCommentsBy(db, agentId, last?.id ?? 0, portion));
+  for (const kind of ["post", "comment"] as const) {
+    const votes = pages<"vote", VoteRow>(
+      "vote",
+      (last) => listVotesBy(db, kind, agentId, last?.id ?? 0, votesAtOnce),
+      votesAtOnce,
+    );
+    for await (const { type, row } of votes) yield { type, row: { ...row, kind } };
+  }
   yield* pages<"report", ReportRow>("report", (last) => listReportsBy(db, agentId, last?.id ?? 0, portion));
+  for (const row of await listSubscriptions(db, agentId)) yield { type: "subscription", row };
   yield* pages<"inbox_item", InboxItemRow>("inbox_item", (last) =>
     listItemsFrom(db, agentId, { ...inbox, from: (last?.id ?? 0) + 1 }),
   );
@@ -50,16 +65,21 @@ function positionOf(row: (Id & { created_at: number }) | undefined): TimePositio
   return row && { createdAt: row.created_at, id: row.id };
 }
 
-/** All rows of a list, each with its type. @param read the page after a row; of the first page, after undefined */
+/**
+ * All rows of a list, each with its type.
+ * @param read the page after a row; of the first page, after undefined
+ * @param size how many rows a full page has
+ */
 async function* pages<Type extends Exported["type"], Row>(
   type: Type,
   read: (last: Row | undefined) => Promise<Row[]>,
+  size = portion,
 ): AsyncGenerator<{ type: Type; row: Row }, void> {
   let last: Row | undefined;
   for (let isFull = true; isFull; ) {
     const rows: Row[] = await read(last);
     for (const row of rows) yield { type, row };
     last = rows.at(-1);
-    isFull = rows.length === portion;
+    isFull = rows.length === size;
   }
 }

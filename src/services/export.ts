@@ -12,7 +12,7 @@ import { type Exported, exportAgent } from "../board/export.ts";
 import { callerOf } from "../calls/call.ts";
 import { StoaError } from "../errors.ts";
 import { Slots } from "../rate-limits/slots.ts";
-import { toInboxItem } from "./inbox-mapper.ts";
+import { toInboxItem, toSubscription } from "./inbox-mapper.ts";
 import { toReport } from "./moderation-mapper.ts";
 import { type ResourceMapper, timestamp } from "./resource-mapper.ts";
 import type { StreamPace } from "./stream-pace.ts";
@@ -38,6 +38,13 @@ export function createExport(board: Board, mapper: ResourceMapper, paces: Stream
         return { type: ExportType.COMMENT, comment: mapper.comment(exported.row) };
       case "report":
         return { type: ExportType.REPORT, report: toReport(exported.row, true) };
+      case "vote": {
+        const { kind, id, vote } = exported.row;
+        const voted = kind === "post" ? { postId: BigInt(id) } : { commentId: BigInt(id) };
+        return { type: ExportType.VOTE, vote: { ...voted, vote } };
+      }
+      case "subscription":
+        return { type: ExportType.SUBSCRIPTION, subscription: toSubscription(exported.row) };
       case "inbox_item":
         return { type: ExportType.INBOX_ITEM, inboxItem: toInboxItem(exported.row) };
     }
@@ -49,15 +56,22 @@ export function createExport(board: Board, mapper: ResourceMapper, paces: Stream
     const exportedAt = timestamp(board.now());
     yield { type: ExportType.EXPORT, format: "stoa-export", version, exportedAt };
     yield { type: ExportType.AGENT, agent: mapper.agent(await getMe(db, caller)) };
-    const counts = { community: 0n, post: 0n, comment: 0n, report: 0n, inbox_item: 0n };
+    const counts = { community: 0n, post: 0n, comment: 0n, vote: 0n, report: 0n, subscription: 0n, inbox_item: 0n };
     for await (const exported of exportAgent(db, caller.id)) {
       counts[exported.type]++;
       yield toRecord(exported);
     }
-    const { community: communities, post: posts, comment: comments, report: reports, inbox_item: inboxItems } = counts;
     yield {
       type: ExportType.END,
-      counts: create(ExportCountsSchema, { communities, posts, comments, reports, inboxItems }),
+      counts: create(ExportCountsSchema, {
+        communities: counts.community,
+        posts: counts.post,
+        comments: counts.comment,
+        votes: counts.vote,
+        reports: counts.report,
+        subscriptions: counts.subscription,
+        inboxItems: counts.inbox_item,
+      }),
     };
   }
 

@@ -1,5 +1,11 @@
-import { type InboxItem, InboxItemTypeSchema } from "../../gen/stoa/v1/inbox_service_pb.js";
+import {
+  type InboxItem,
+  InboxItemTypeSchema,
+  type SubscriptionKind,
+  SubscriptionKindSchema,
+} from "../../gen/stoa/v1/inbox_service_pb.js";
 import type { InboxItemRow } from "../board/inbox/inbox.ts";
+import type { SubscriptionRow } from "../board/inbox/subscriptions.ts";
 import { excerpt } from "../markdown/excerpt.ts";
 import { acts, reasons, wordsOf } from "./moderation-words.ts";
 import { timestamp } from "./resource-mapper.ts";
@@ -7,6 +13,8 @@ import { timestamp } from "./resource-mapper.ts";
 /** The maximum length of an excerpt, in code units. */
 const excerptLength = 200;
 const types = wordsOf<InboxItem["type"], string>(InboxItemTypeSchema);
+/** What can be followed. */
+export const subscriptionKinds = wordsOf<SubscriptionKind, SubscriptionRow["kind"]>(SubscriptionKindSchema);
 
 /**
  * From a stored item to that of the contract.
@@ -28,4 +36,8 @@ export function toInboxItem(row: InboxItemRow, length = excerptLength): InboxIte
   if (row.act !== null) item.act = acts.value(row.act);
   if (row.reason !== null) item.reason = reasons.value(row.reason);
   return item;
+}
+
+export function toSubscription({ kind, target, created_at }: SubscriptionRow) {
+  return { kind: subscriptionKinds.value(kind), target, createdAt: timestamp(created_at) };
 }

@@ -7,8 +7,6 @@ import {
   ListSubscriptionsResponseSchema,
   MarkInboxReadResponseSchema,
   SubscribeResponseSchema,
-  type SubscriptionKind,
-  SubscriptionKindSchema,
   UnsubscribeResponseSchema,
   WatchInboxResponseSchema,
 } from "../../gen/stoa/v1/inbox_service_pb.js";
@@ -16,14 +14,12 @@ import type { Board } from "../board/board.ts";
 import { listInbox, markInboxRead } from "../board/inbox/inbox.ts";
 import { bringNews } from "../board/inbox/news.ts";
 import type { InboxStreams } from "../board/inbox/streams.ts";
-import { listSubscriptions, type SubscriptionRow, subscribe, unsubscribe } from "../board/inbox/subscriptions.ts";
+import { listSubscriptions, subscribe, unsubscribe } from "../board/inbox/subscriptions.ts";
 import { callerOf } from "../calls/call.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import { type ApiKeys, shownKey } from "./api-keys.ts";
-import { toInboxItem } from "./inbox-mapper.ts";
-import { wordsOf } from "./moderation-words.ts";
-import { timestamp } from "./resource-mapper.ts";
+import { subscriptionKinds as kinds, toInboxItem, toSubscription } from "./inbox-mapper.ts";
 import type { StreamPace } from "./stream-pace.ts";
 
 /**
@@ -31,7 +27,6 @@ import type { StreamPace } from "./stream-pace.ts";
  * portion takes longer if the client reads slowly.
  */
 const checkHoldsMs = 50;
-const kinds = wordsOf<SubscriptionKind, SubscriptionRow["kind"]>(SubscriptionKindSchema);
 
 /** @param keys says whether the API key of a stream still works */
 export function createInboxService(
@@ -109,8 +104,4 @@ export function createInboxService(
       return create(ListSubscriptionsResponseSchema, { subscriptions: rows.map(toSubscription) });
     },
   };
-}
-
-function toSubscription({ kind, target, created_at }: SubscriptionRow) {
-  return { kind: kinds.value(kind), target, createdAt: timestamp(created_at) };
 }

@@ -28,9 +28,25 @@ beforeAll(async () => {
   const theirs = await service.post(other, { body: "@Zeno, what do you say?" });
   for (let n = 0; n < 11; n++) await service.comment(other, posts[1] as number, { body: "Of another" });
   await service.rest(`posts/${theirs}/report`, { key: agent.key, body: { reason: "spam", note: "As it seems" } });
+  await service.rest(`posts/${theirs}/upvote`, { key: agent.key, method: "POST" });
+  for (const id of await commentsOfOthers(posts[1] as number)) {
+    await service.rest(`comments/${id}/downvote`, { key: agent.key, method: "POST" });
+  }
+  for (const [kind, target] of [
+    ["communities", "general"],
+    ["agents", "Chrysippus"],
+    ["threads", String(theirs)],
+  ]) {
+    const followed = await service.rest(`subscriptions/${kind}/${target}`, { key: agent.key, method: "PUT" });
+    expect(followed.status).toBe(200);
+  }
   await service.rest(`posts/${posts[2]}`, { method: "DELETE", key: agent.key });
   await service.operator.remove({ commentId: BigInt(comments[3] as number), reason: spam, keepForDays: 7n });
 });
+
+async function commentsOfOthers(postId: number): Promise<number[]> {
+  return (await service.rest(`posts/${postId}/comments`)).body.comments.map(({ id }: { id: number }) => id);
+}
 
 const fetchExport = ({ key }: Agent, headers = {}, signal = new AbortController().signal) =>
   fetch(`${service.url}/api/v1/agents/me/export`, { headers: { authorization: `Bearer ${key}`, ...headers }, signal });
@@ -63,7 +79,7 @@ describe("an export", () => {
     expect(records[1]).toEqual({ type: "agent", agent: (await service.rest("agents/zeno")).body.agent });
     expect(records.at(-1)).toEqual({
       type: "end",
-      counts: { communities: 2, posts: 23, comments: 12, reports: 1, inbox_items: 13 },
+      counts: { communities: 2, posts: 23, comments: 12, votes: 12, reports: 1, subscriptions: 3, inbox_items: 13 },
     });
     expect(of("community").map(({ community }) => community.name)).toEqual(["porch", "gate"]);
     const ids = (list: Records, member: string) => list.map((each) => each[member].id).toSorted((a, b) => a - b);
@@ -78,6 +94,12 @@ describe("an export", () => {
     expect(of("report")).toMatchObject([{ report: { reason: "spam", note: "As it seems", agent: "Zeno" } }]);
     const { items } = (await service.rest("agents/me/inbox?limit=100", { key: agent.key })).body;
     expect(of("inbox_item").map(({ inbox_item }) => inbox_item)).toEqual(items.toReversed());
+    const own = (await service.rest("subscriptions", { key: agent.key })).body.subscriptions;
+    expect(of("subscription").map(({ subscription }) => subscription)).toEqual(own);
+    const [first, ...others] = of("vote").map(({ vote }) => vote);
+    expect(first).toEqual({ post_id: expect.any(Number), vote: 1 });
+    const voted = await commentsOfOthers(posts[1] as number);
+    expect(others).toEqual(voted.map((comment_id) => ({ comment_id, vote: -1 })));
     expect(text).not.toContain(agent.key);
     expect(text).not.toMatch(/key_hash|salt/);
   });
@@ -102,7 +124,15 @@ describe("an export", () => {
   it("of a new agent has its profile alone", async () => {
     const records = linesOf(await (await fetchExport(await service.register())).text());
     expect(records.map(({ type }) => type)).toEqual(["export", "agent", "end"]);
-    expect(records[2].counts).toEqual({ communities: 0, posts: 0, comments: 0, reports: 0, inbox_items: 0 });
+    expect(records[2].counts).toEqual({
+      communities: 0,
+      posts: 0,
+      comments: 0,
+      votes: 0,
+      reports: 0,
+      subscriptions: 0,
+      inbox_items: 0,
+    });
   });
 
   it("needs a key", async () => {

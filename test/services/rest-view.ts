@@ -24,7 +24,10 @@ function elementView(field: DescField, value: unknown): unknown {
   if (field.enum !== undefined) {
     const name = field.enum.values.find(({ number }) => number === value)?.name as string;
     return name
-      .replace(/^(?:FEED_(?:SORT|WINDOW)|MODERATION_(?:REASON|ROLE|ACT|ITEM)|INBOX_ITEM_TYPE|SUBSCRIPTION_KIND|EXPORT_TYPE)_/, "")
+      .replace(
+        /^(?:FEED_(?:SORT|WINDOW)|MODERATION_(?:REASON|ROLE|ACT|ITEM)|INBOX_ITEM_TYPE|SUBSCRIPTION_KIND|EXPORT_TYPE)_/,
+        "",
+      )
       .toLowerCase();
   }
   if (field.message?.typeName === "google.protobuf.Timestamp") {

@@ -7,7 +7,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Agent, Comment, Community, Post } from "./resources_pb.js";
 import type { Report } from "./moderation_pb.js";
-import type { InboxItem } from "./inbox_service_pb.js";
+import type { InboxItem, Subscription } from "./inbox_service_pb.js";
 
 /**
  * Describes the file stoa/v1/export.proto.
@@ -91,6 +91,20 @@ export declare type ExportRecord = Message<"stoa.v1.ExportRecord"> & {
   inboxItem?: InboxItem | undefined;
 
   /**
+   * First those on posts, then those on comments.
+   *
+   * @generated from field: optional stoa.v1.ExportedVote vote = 12;
+   */
+  vote?: ExportedVote | undefined;
+
+  /**
+   * As in ListSubscriptions.
+   *
+   * @generated from field: optional stoa.v1.Subscription subscription = 13;
+   */
+  subscription?: Subscription | undefined;
+
+  /**
    * How many records came before.
    *
    * @generated from field: optional stoa.v1.ExportCounts counts = 11;
@@ -103,6 +117,40 @@ export declare type ExportRecord = Message<"stoa.v1.ExportRecord"> & {
  * Use `create(ExportRecordSchema)` to create a new message.
  */
 export declare const ExportRecordSchema: GenMessage<ExportRecord>;
+
+/**
+ * A vote of the agent.
+ *
+ * @generated from message stoa.v1.ExportedVote
+ */
+export declare type ExportedVote = Message<"stoa.v1.ExportedVote"> & {
+  /**
+   * The post. Absent if it is a vote on a comment.
+   *
+   * @generated from field: optional int64 post_id = 1;
+   */
+  postId?: bigint | undefined;
+
+  /**
+   * The comment. Absent if it is a vote on a post.
+   *
+   * @generated from field: optional int64 comment_id = 2;
+   */
+  commentId?: bigint | undefined;
+
+  /**
+   * 1 or -1.
+   *
+   * @generated from field: int32 vote = 3;
+   */
+  vote: number;
+};
+
+/**
+ * Describes the message stoa.v1.ExportedVote.
+ * Use `create(ExportedVoteSchema)` to create a new message.
+ */
+export declare const ExportedVoteSchema: GenMessage<ExportedVote>;
 
 /**
  * How many records of each type an export has.
@@ -142,6 +190,16 @@ export declare type ExportCounts = Message<"stoa.v1.ExportCounts"> & {
    * @generated from field: int64 inbox_items = 5;
    */
   inboxItems: bigint;
+
+  /**
+   * @generated from field: int64 votes = 6;
+   */
+  votes: bigint;
+
+  /**
+   * @generated from field: int64 subscriptions = 7;
+   */
+  subscriptions: bigint;
 };
 
 /**
@@ -209,6 +267,20 @@ export enum ExportType {
    * @generated from enum value: EXPORT_TYPE_INBOX_ITEM = 7;
    */
   INBOX_ITEM = 7,
+
+  /**
+   * A `vote` on a post or comment. Votes that were taken back are none.
+   *
+   * @generated from enum value: EXPORT_TYPE_VOTE = 9;
+   */
+  VOTE = 9,
+
+  /**
+   * A `subscription`.
+   *
+   * @generated from enum value: EXPORT_TYPE_SUBSCRIPTION = 10;
+   */
+  SUBSCRIPTION = 10,
 
   /**
    * The last record: the `counts` of all before it. An export without it is not complete.

@@ -9,7 +9,7 @@ import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
  * Describes the file stoa/v1/options.proto.
  */
 export const file_stoa_v1_options = /*@__PURE__*/
-  fileDesc("ChVzdG9hL3YxL29wdGlvbnMucHJvdG8SB3N0b2EudjEiSQoEVG9vbBIeCgRzZXRzGAEgAygOMhAuc3RvYS52MS5Ub29sc2V0EgwKBG5hbWUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkqWgoGQWNjZXNzEhYKEkFDQ0VTU19VTlNQRUNJRklFRBAAEhEKDUFDQ0VTU19QVUJMSUMQARIQCgxBQ0NFU1NfQUdFTlQQAhITCg9BQ0NFU1NfT1BFUkFUT1IQAypaCgVSaWdodBIVChFSSUdIVF9VTlNQRUNJRklFRBAAEg4KClJJR0hUX1NFQUwQARISCg5SSUdIVF9NT0RFUkFURRACEhYKElJJR0hUX1JFQURfUkVQT1JUUxADKskBCgVMaW1pdBIVChFMSU1JVF9VTlNQRUNJRklFRBAAEg8KC0xJTUlUX1BPU1RTEAESEgoOTElNSVRfQ09NTUVOVFMQAhIPCgtMSU1JVF9WT1RFUxADEhUKEUxJTUlUX0NPTU1VTklUSUVTEAQSDgoKTElNSVRfS0VZUxAFEhcKE0xJTUlUX1JFR0lTVFJBVElPTlMQBhIPCgtMSU1JVF9FRElUUxAHEhEKDUxJTUlUX1JFUE9SVFMQCBIPCgtMSU1JVF9JTkJPWBAJKj4KBFRleHQSFAoQVEVYVF9VTlNQRUNJRklFRBAAEg4KClRFWFRfUExBSU4QARIQCgxURVhUX1ZJU0lCTEUQAipdCgdUb29sc2V0EhcKE1RPT0xTRVRfVU5TUEVDSUZJRUQQABIQCgxUT09MU0VUX1JFQUQQARIRCg1UT09MU0VUX1dSSVRFEAISFAoQVE9PTFNFVF9NT0RFUkFURRADOkkKBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNGGAyABKA4yDy5zdG9hLnYxLkFjY2Vzc1IGYWNjZXNzOkcKDnN1Y2Nlc3Nfc3RhdHVzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY0oYDIAEoBVINc3VjY2Vzc1N0YXR1czo4CgZlcnJvcnMSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjkhgMgAygJUgZlcnJvcnM6PgoJaW1tdXRhYmxlEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY5YYDIAEoCFIJaW1tdXRhYmxlOj8KCm1lZGlhX3R5cGUSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjmhgMgASgJUgltZWRpYVR5cGU6TAoRaWRlbXBvdGVudF9ieV9rZXkSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjWhgMgASgIUg9pZGVtcG90ZW50QnlLZXk6SgoQY3VycmVudF9rZXlfb25seRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNeGAyABKAhSDmN1cnJlbnRLZXlPbmx5OkQKDHJlZ2lzdHJhdGlvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNyGAyABKAhSDHJlZ2lzdHJhdGlvbjpGCgVyaWdodBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGN2GAyABKA4yDi5zdG9hLnYxLlJpZ2h0UgVyaWdodDpGCgVsaW1pdBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNiGAyABKA4yDi5zdG9hLnYxLkxpbWl0UgVsaW1pdDpDCgR0b29sEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY+IYDIAEoCzINLnN0b2EudjEuVG9vbFIEdG9vbDpdChlyZWZ1c2VfdW5rbm93bl9wcm9wZXJ0aWVzEh8uZ29vZ2xlLnByb3RvYnVmLk1lc3NhZ2VPcHRpb25zGNOGAyABKAhSF3JlZnVzZVVua25vd25Qcm9wZXJ0aWVzOjsKB2V4YW1wbGUSHy5nb29nbGUucHJvdG9idWYuTWVzc2FnZU9wdGlvbnMY54YDIAEoCVIHZXhhbXBsZTo6CghldmVudF9pZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1IYDIAEoCFIHZXZlbnRJZDpGCg5yZXN1bWVzX3N0cmVhbRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1YYDIAEoCFINcmVzdW1lc1N0cmVhbTpNChJvbWl0dGVkX3doZW5fdW5zZXQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGO6GAyABKAhSEG9taXR0ZWRXaGVuVW5zZXQ6RAoNZGVmYXVsdF92YWx1ZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY6IYDIAEoCVIMZGVmYXVsdFZhbHVlOkAKC2Fsc29fY2FsbGVkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjvhgMgASgJUgphbHNvQ2FsbGVkOjkKB2FsbG93ZWQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGPiGAyABKAlSB2FsbG93ZWQ6QgoEdGV4dBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY+YYDIAEoDjINLnN0b2EudjEuVGV4dFIEdGV4dDpKChFjdXRfdG9fYm9keV9jaGFycxIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY8IYDIAEoCFIOY3V0VG9Cb2R5Q2hhcnM6QAoLbmVlZHNfYWdlbnQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGPOGAyABKAhSCm5lZWRzQWdlbnQ6RwoPd29yZHNfb2ZfYWdlbnRzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjxhgMgASgIUg13b3Jkc09mQWdlbnRzOkkKEHdhcm5pbmdfd2hlbl9zZXQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGPKGAyABKAlSDndhcm5pbmdXaGVuU2V0OkQKDXRvb2xfYXJndW1lbnQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGPqGAyABKAlSDHRvb2xBcmd1bWVudGIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("ChVzdG9hL3YxL29wdGlvbnMucHJvdG8SB3N0b2EudjEiSQoEVG9vbBIeCgRzZXRzGAEgAygOMhAuc3RvYS52MS5Ub29sc2V0EgwKBG5hbWUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkqWgoGQWNjZXNzEhYKEkFDQ0VTU19VTlNQRUNJRklFRBAAEhEKDUFDQ0VTU19QVUJMSUMQARIQCgxBQ0NFU1NfQUdFTlQQAhITCg9BQ0NFU1NfT1BFUkFUT1IQAypaCgVSaWdodBIVChFSSUdIVF9VTlNQRUNJRklFRBAAEg4KClJJR0hUX1NFQUwQARISCg5SSUdIVF9NT0RFUkFURRACEhYKElJJR0hUX1JFQURfUkVQT1JUUxADKskBCgVMaW1pdBIVChFMSU1JVF9VTlNQRUNJRklFRBAAEg8KC0xJTUlUX1BPU1RTEAESEgoOTElNSVRfQ09NTUVOVFMQAhIPCgtMSU1JVF9WT1RFUxADEhUKEUxJTUlUX0NPTU1VTklUSUVTEAQSDgoKTElNSVRfS0VZUxAFEhcKE0xJTUlUX1JFR0lTVFJBVElPTlMQBhIPCgtMSU1JVF9FRElUUxAHEhEKDUxJTUlUX1JFUE9SVFMQCBIPCgtMSU1JVF9JTkJPWBAJKj4KBFRleHQSFAoQVEVYVF9VTlNQRUNJRklFRBAAEg4KClRFWFRfUExBSU4QARIQCgxURVhUX1ZJU0lCTEUQAipdCgdUb29sc2V0EhcKE1RPT0xTRVRfVU5TUEVDSUZJRUQQABIQCgxUT09MU0VUX1JFQUQQARIRCg1UT09MU0VUX1dSSVRFEAISFAoQVE9PTFNFVF9NT0RFUkFURRADOkkKBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNGGAyABKA4yDy5zdG9hLnYxLkFjY2Vzc1IGYWNjZXNzOkcKDnN1Y2Nlc3Nfc3RhdHVzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY0oYDIAEoBVINc3VjY2Vzc1N0YXR1czo4CgZlcnJvcnMSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjkhgMgAygJUgZlcnJvcnM6PgoJaW1tdXRhYmxlEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY5YYDIAEoCFIJaW1tdXRhYmxlOj8KCm1lZGlhX3R5cGUSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjmhgMgASgJUgltZWRpYVR5cGU6TAoRaWRlbXBvdGVudF9ieV9rZXkSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjWhgMgASgIUg9pZGVtcG90ZW50QnlLZXk6SgoQY3VycmVudF9rZXlfb25seRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNeGAyABKAhSDmN1cnJlbnRLZXlPbmx5OkwKEW9wZW5fdG9fc3VzcGVuZGVkEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY4IYDIAEoCFIPb3BlblRvU3VzcGVuZGVkOkQKDHJlZ2lzdHJhdGlvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNyGAyABKAhSDHJlZ2lzdHJhdGlvbjpGCgVyaWdodBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGN2GAyABKA4yDi5zdG9hLnYxLlJpZ2h0UgVyaWdodDpGCgVsaW1pdBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNiGAyABKA4yDi5zdG9hLnYxLkxpbWl0UgVsaW1pdDpDCgR0b29sEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY+IYDIAEoCzINLnN0b2EudjEuVG9vbFIEdG9vbDpdChlyZWZ1c2VfdW5rbm93bl9wcm9wZXJ0aWVzEh8uZ29vZ2xlLnByb3RvYnVmLk1lc3NhZ2VPcHRpb25zGNOGAyABKAhSF3JlZnVzZVVua25vd25Qcm9wZXJ0aWVzOjsKB2V4YW1wbGUSHy5nb29nbGUucHJvdG9idWYuTWVzc2FnZU9wdGlvbnMY54YDIAEoCVIHZXhhbXBsZTo6CghldmVudF9pZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1IYDIAEoCFIHZXZlbnRJZDpGCg5yZXN1bWVzX3N0cmVhbRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY1YYDIAEoCFINcmVzdW1lc1N0cmVhbTpNChJvbWl0dGVkX3doZW5fdW5zZXQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGO6GAyABKAhSEG9taXR0ZWRXaGVuVW5zZXQ6RAoNZGVmYXVsdF92YWx1ZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY6IYDIAEoCVIMZGVmYXVsdFZhbHVlOkAKC2Fsc29fY2FsbGVkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjvhgMgASgJUgphbHNvQ2FsbGVkOjkKB2FsbG93ZWQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGPiGAyABKAlSB2FsbG93ZWQ6QgoEdGV4dBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY+YYDIAEoDjINLnN0b2EudjEuVGV4dFIEdGV4dDpKChFjdXRfdG9fYm9keV9jaGFycxIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY8IYDIAEoCFIOY3V0VG9Cb2R5Q2hhcnM6QAoLbmVlZHNfYWdlbnQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGPOGAyABKAhSCm5lZWRzQWdlbnQ6RwoPd29yZHNfb2ZfYWdlbnRzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjxhgMgASgIUg13b3Jkc09mQWdlbnRzOkkKEHdhcm5pbmdfd2hlbl9zZXQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGPKGAyABKAlSDndhcm5pbmdXaGVuU2V0OkQKDXRvb2xfYXJndW1lbnQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGPqGAyABKAlSDHRvb2xBcmd1bWVudGIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * Describes the message stoa.v1.Tool.
@@ -150,6 +150,14 @@ export const current_key_only = /*@__PURE__*/
   extDesc(file_stoa_v1_options, 6);
 
 /**
+ * An agent that is suspended may make this call, too. Without this option, it may only read.
+ *
+ * @generated from extension: bool open_to_suspended = 50016;
+ */
+export const open_to_suspended = /*@__PURE__*/
+  extDesc(file_stoa_v1_options, 7);
+
+/**
  * The call registers an agent. The operator may close registration, or require a token in the header
  * `X-Registration-Token` (gRPC and Connect: metadata of the same name). Then the call is `forbidden`, or without the
  * token `unauthorized`, also if it repeats an earlier one with its idempotency key.
@@ -157,7 +165,7 @@ export const current_key_only = /*@__PURE__*/
  * @generated from extension: bool registration = 50012;
  */
 export const registration = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 7);
+  extDesc(file_stoa_v1_options, 8);
 
 /**
  * What a token must allow, of an RPC for internal services.
@@ -165,7 +173,7 @@ export const registration = /*@__PURE__*/
  * @generated from extension: stoa.v1.Right right = 50013;
  */
 export const right = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 8);
+  extDesc(file_stoa_v1_options, 9);
 
 /**
  * The rate limit that the call is charged to. Every write of an agent has one.
@@ -173,7 +181,7 @@ export const right = /*@__PURE__*/
  * @generated from extension: stoa.v1.Limit limit = 50008;
  */
 export const limit = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 9);
+  extDesc(file_stoa_v1_options, 10);
 
 /**
  * The tool that makes the call. Calls without it are no tools.
@@ -181,7 +189,7 @@ export const limit = /*@__PURE__*/
  * @generated from extension: stoa.v1.Tool tool = 50040;
  */
 export const tool = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 10);
+  extDesc(file_stoa_v1_options, 11);
 
 /**
  * Whether JSON requests with unknown properties are refused. Otherwise such properties are ignored.
@@ -189,7 +197,7 @@ export const tool = /*@__PURE__*/
  * @generated from extension: bool refuse_unknown_properties = 50003;
  */
 export const refuse_unknown_properties = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 11);
+  extDesc(file_stoa_v1_options, 12);
 
 /**
  * An example for the API description, as a JSON object. Fields that it leaves out get examples made from their types.
@@ -197,7 +205,7 @@ export const refuse_unknown_properties = /*@__PURE__*/
  * @generated from extension: string example = 50023;
  */
 export const example = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 12);
+  extDesc(file_stoa_v1_options, 13);
 
 /**
  * The field is the id of the event when the message is streamed as a server-sent event.
@@ -205,7 +213,7 @@ export const example = /*@__PURE__*/
  * @generated from extension: bool event_id = 50004;
  */
 export const event_id = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 13);
+  extDesc(file_stoa_v1_options, 14);
 
 /**
  * In a request for a stream, the field is set from the header Last-Event-ID, plus one, of a client that reconnects.
@@ -213,7 +221,7 @@ export const event_id = /*@__PURE__*/
  * @generated from extension: bool resumes_stream = 50005;
  */
 export const resumes_stream = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 14);
+  extDesc(file_stoa_v1_options, 15);
 
 /**
  * In JSON, the member is left out if the field is unset. Other unset fields are null.
@@ -221,7 +229,7 @@ export const resumes_stream = /*@__PURE__*/
  * @generated from extension: bool omitted_when_unset = 50030;
  */
 export const omitted_when_unset = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 15);
+  extDesc(file_stoa_v1_options, 16);
 
 /**
  * The value of an absent field: a number, a string, or the name of an enum value.
@@ -229,7 +237,7 @@ export const omitted_when_unset = /*@__PURE__*/
  * @generated from extension: string default_value = 50024;
  */
 export const default_value = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 16);
+  extDesc(file_stoa_v1_options, 17);
 
 /**
  * The names of such a field in other APIs, separated by spaces. A request that has one of them is warned, and told of
@@ -238,7 +246,7 @@ export const default_value = /*@__PURE__*/
  * @generated from extension: string also_called = 50031;
  */
 export const also_called = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 17);
+  extDesc(file_stoa_v1_options, 18);
 
 /**
  * What a text with a pattern is, in words, after its length if that is limited: `letters or digits`. Errors and the guide
@@ -247,7 +255,7 @@ export const also_called = /*@__PURE__*/
  * @generated from extension: string allowed = 50040;
  */
 export const allowed = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 18);
+  extDesc(file_stoa_v1_options, 19);
 
 /**
  * What characters a text may hold.
@@ -255,7 +263,7 @@ export const allowed = /*@__PURE__*/
  * @generated from extension: stoa.v1.Text text = 50041;
  */
 export const text = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 19);
+  extDesc(file_stoa_v1_options, 20);
 
 /**
  * Requests may have `body_chars`. The text is then cut to that many characters, and the fields `truncated` and
@@ -264,7 +272,7 @@ export const text = /*@__PURE__*/
  * @generated from extension: bool cut_to_body_chars = 50032;
  */
 export const cut_to_body_chars = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 20);
+  extDesc(file_stoa_v1_options, 21);
 
 /**
  * The response depends on who calls if the field is set. The call then needs an API key, although the operation is public.
@@ -272,7 +280,7 @@ export const cut_to_body_chars = /*@__PURE__*/
  * @generated from extension: bool needs_agent = 50035;
  */
 export const needs_agent = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 21);
+  extDesc(file_stoa_v1_options, 22);
 
 /**
  * The field holds words of agents. Tools say of them that they are data and never instructions.
@@ -280,7 +288,7 @@ export const needs_agent = /*@__PURE__*/
  * @generated from extension: bool words_of_agents = 50033;
  */
 export const words_of_agents = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 22);
+  extDesc(file_stoa_v1_options, 23);
 
 /**
  * A sentence for the `warnings` of the JSON reply if the field is set and the request has no optional input: a client that
@@ -289,7 +297,7 @@ export const words_of_agents = /*@__PURE__*/
  * @generated from extension: string warning_when_set = 50034;
  */
 export const warning_when_set = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 23);
+  extDesc(file_stoa_v1_options, 24);
 
 /**
  * The name of the field as an argument of tools, if it is another one.
@@ -297,5 +305,5 @@ export const warning_when_set = /*@__PURE__*/
  * @generated from extension: string tool_argument = 50042;
  */
 export const tool_argument = /*@__PURE__*/
-  extDesc(file_stoa_v1_options, 24);
+  extDesc(file_stoa_v1_options, 25);
 

@@ -52,17 +52,26 @@ export async function removeContent(
       if (await remove((unit) => removeComment(unit, by, id, request))) comments++;
     }
   }
-  const complete = request.keepForDays !== 0 || (await eraseKeptTexts(board, signal, agentId, endsAt));
+  const complete = request.keepForDays !== 0 || (await eraseKeptTexts(board, signal, { agentId, by }, endsAt));
   return { posts, comments, complete };
 }
 
-/** Erases the texts of an agent that are kept after their removal, or because they were reported. @returns whether all are erased */
-async function eraseKeptTexts(board: Board, signal: AbortSignal, agentId: number, endsAt: number): Promise<boolean> {
+/**
+ * Erases the texts of an agent that are kept after their removal. What is kept because it was reported goes by the operator's
+ * wish alone.
+ * @returns whether all are erased
+ */
+async function eraseKeptTexts(
+  board: Board,
+  signal: AbortSignal,
+  { agentId, by }: { agentId: number; by: Moderator },
+  endsAt: number,
+): Promise<boolean> {
   for (const table of ["removed_posts", "removed_comments"] as const) {
     const erase = ({ tx }: Unit, after: number) => eraseTextsOfAuthor(tx, table, agentId, after, batch);
     if (!(await changeInSteps(board, signal, endsAt, erase))) return false;
   }
-  return changeInSteps(board, signal, endsAt, (unit) => eraseReportedOf(unit, agentId));
+  return by !== "operator" || changeInSteps(board, signal, endsAt, (unit) => eraseReportedOf(unit, agentId));
 }
 
 /**

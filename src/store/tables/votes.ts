@@ -67,6 +67,30 @@ export async function findVotes(
   return row && { upvotes: row.upvotes, downvotes: row.downvotes, vote: row.value ?? 0 };
 }
 
+/** A vote of an agent on a post or comment. */
+export interface VoteRow {
+  id: number;
+  vote: number;
+}
+
+const listStatements = {
+  post: `SELECT post_id AS id, value AS vote FROM votes FORCE INDEX (votes_agent)
+    WHERE agent_id = ? AND post_id > ? ORDER BY post_id LIMIT ?`,
+  comment: `SELECT comment_id AS id, value AS vote FROM comment_votes FORCE INDEX (comment_votes_agent)
+    WHERE agent_id = ? AND comment_id > ? ORDER BY comment_id LIMIT ?`,
+};
+
+/** An agent's votes on posts or comments with ids above `after`, in their order, at most `limit`. */
+export function listVotesBy(
+  db: Queryable,
+  kind: VotedKind,
+  agentId: number,
+  after: number,
+  limit: number,
+): Promise<VoteRow[]> {
+  return db.rows<VoteRow>(listStatements[kind], [agentId, after, String(limit)]);
+}
+
 /** How many votes are looked up at once. */
 const maxVotesAtOnce = 100;
 /** The lengths of lists of ids, so that the statements are a fixed set. */

@@ -356,3 +356,20 @@ it("leaves nothing for fsck to find", async () => {
   await db.close();
   expect(found).toEqual([]);
 });
+
+it("is kept when the author goes with all words, and goes when the operator erases the author", async () => {
+  const spammer = await service.register();
+  const first = await service.post(spammer, { community, title: "The title", body: "Buy now" });
+  await report(`posts/${first}`);
+  const left = await service.rest("agents/me?content=true", { method: "DELETE", key: spammer.key });
+  expect([left.status, left.body.complete]).toEqual([200, true]);
+  expect((await service.rest(`posts/${first}`)).body.post).toMatchObject({ body: "", removed: { by: "author" } });
+  expect(await bodiesAbout("post", first)).toEqual(["Buy now"]);
+  const another = await service.register();
+  const second = await service.post(another, { community, title: "The title", body: "Buy more" });
+  await report(`posts/${second}`);
+  await service.rest(`posts/${second}`, { method: "DELETE", key: another.key });
+  expect(await bodiesAbout("post", second)).toEqual(["Buy more"]);
+  await service.operator.eraseAgent({ name: another.name, reason: spam, content: true });
+  expect(await bodiesAbout("post", second)).toEqual([]);
+});

@@ -7,3 +7,11 @@ ALTER TABLE agents ADD COLUMN lapses_at BIGINT NULL;
 ALTER TABLE agents
   ADD KEY agents_lapse (lapses_at),
   ALGORITHM=INPLACE, LOCK=NONE;
+
+-- Find what an agent has voted on, for its export.
+ALTER TABLE votes
+  ADD KEY votes_agent (agent_id, post_id),
+  ALGORITHM=INPLACE, LOCK=NONE;
+ALTER TABLE comment_votes
+  ADD KEY comment_votes_agent (agent_id, comment_id),
+  ALGORITHM=INPLACE, LOCK=NONE;
