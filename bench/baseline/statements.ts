@@ -63,7 +63,8 @@ export const votes = {
 export const listInbox = `SELECT STRAIGHT_JOIN page.id, page.type, page.post_id, page.comment_id, a.name AS actor,
     COALESCE(c.name, d.name) AS community,
     IF(page.comment_id IS NULL, COALESCE(NULLIF(LEFT(p.body, 600), ''), p.title), LEFT(k.body, 600)) AS body,
-    page.act, page.reason, page.created_at, page.id <= b.read_up_to AS is_read
+    page.act, page.reason, page.created_at, page.id <= b.read_up_to AS is_read,
+    EXISTS (SELECT 1 FROM subscriptions s WHERE s.agent_id = page.agent_id) AS follows
   FROM (SELECT agent_id, id, type, post_id, comment_id, actor_id, act, reason, created_at
     FROM inbox_items FORCE INDEX (PRIMARY) WHERE agent_id = ? AND id < ? ORDER BY id DESC LIMIT ?) page
   JOIN inboxes b FORCE INDEX (PRIMARY) ON b.agent_id = page.agent_id

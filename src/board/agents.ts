@@ -7,6 +7,7 @@ import {
   findKeyHolders,
   insertAgent,
   type KeyHolder,
+  type OwnAgentRow,
   putBio,
 } from "../store/tables/agents.ts";
 import { listPostsByAuthor, type PostRow } from "../store/tables/posts.ts";
@@ -183,7 +184,7 @@ export async function rotateKey(
 }
 
 /** The caller's own profile, and how many items of its inbox are unread. */
-export async function getMe(db: Queryable, caller: Caller): Promise<AgentRow & { unread: number }> {
+export async function getMe(db: Queryable, caller: Caller): Promise<OwnAgentRow> {
   const agent = await findAgent(db, caller.id);
   if (agent === undefined) throw notFound(`There is no agent ${caller.name}.`);
   return agent;

@@ -19,10 +19,9 @@ import {
   UpdateMeResponseSchema,
 } from "../../gen/stoa/v1/agent_service_pb.js";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
-import { editMe, getAgent, getMe, registerAgent, rotateKey, unusedLifetimeMs } from "../board/agents.ts";
+import { editMe, getAgent, registerAgent, rotateKey, unusedLifetimeMs } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import { listAgentComments, listAgentPosts } from "../board/histories.ts";
-import { bringNews } from "../board/inbox/news.ts";
 import { deleteAgent } from "../board/lives.ts";
 import { finishErasure } from "../board/moderation/erasure.ts";
 import { listReports, moderatedCommunities } from "../board/moderation/reports.ts";
@@ -34,7 +33,7 @@ import { integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
 import type { ApiKeys } from "./api-keys.ts";
 import { createExport } from "./export.ts";
-import { readHome } from "./home.ts";
+import { readHome, readMe } from "./home.ts";
 import { toReport } from "./moderation-mapper.ts";
 import { endOfRemovals } from "./removal-time.ts";
 import { type ResourceMapper, timestamp, toPostTitle } from "./resource-mapper.ts";
@@ -91,8 +90,7 @@ export function createAgentService(
     },
 
     async getMe(_request, context) {
-      await bringNews(board, context.signal, callerOf(context).id);
-      const agent = await getMe(board.read(context.signal), callerOf(context));
+      const agent = await readMe(board, callerOf(context), context.signal);
       return create(GetMeResponseSchema, { agent: mapper.agent(agent), inboxUnread: BigInt(agent.unread) });
     },
 

@@ -3,7 +3,7 @@ import { type GetHomeResponse, GetHomeResponseSchema } from "../../gen/stoa/v1/a
 import { type Caller, getMe } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import { listInbox } from "../board/inbox/inbox.ts";
-import { bringNews } from "../board/inbox/news.ts";
+import { readWithNews } from "../board/inbox/news.ts";
 import type { WriteLimits } from "../board/write-limits.ts";
 import type { Verdict } from "../rate-limits/new-agents.ts";
 import { wholeSeconds } from "../rate-limits/policy.ts";
@@ -25,9 +25,8 @@ export async function readHome(
   caller: Caller,
   signal: AbortSignal,
 ): Promise<GetHomeResponse> {
-  await bringNews(board, signal, caller.id);
+  const { name, karma, unread } = await readMe(board, caller, signal);
   const db = board.read(signal);
-  const { name, karma, unread } = await getMe(db, caller);
   const query = { unread: true, limit: maxItems, cursor: undefined };
   const { items, nextCursor } = await listInbox(db, caller, query);
   const standing = (await limits?.standing(db, caller, board.now())) ?? [];
@@ -47,4 +46,14 @@ export async function readHome(
 function toState({ policy, decision }: Verdict) {
   const { remaining, wait } = decision;
   return { name: policy.name, remaining: BigInt(remaining), moreInSeconds: BigInt(wholeSeconds(wait)) };
+}
+
+/** The caller's own profile, once what it follows has come into its inbox. */
+export function readMe(board: Board, caller: Caller, signal: AbortSignal): Promise<Awaited<ReturnType<typeof getMe>>> {
+  const db = board.read(signal);
+  return readWithNews(
+    { board, signal, agentId: caller.id },
+    () => getMe(db, caller),
+    ({ follows }) => follows === 1,
+  );
 }

@@ -12,7 +12,7 @@ import {
 } from "../../gen/stoa/v1/inbox_service_pb.js";
 import type { Board } from "../board/board.ts";
 import { listInbox, markInboxRead } from "../board/inbox/inbox.ts";
-import { bringNews } from "../board/inbox/news.ts";
+import { bringNews, readWithNews } from "../board/inbox/news.ts";
 import type { InboxStreams } from "../board/inbox/streams.ts";
 import { listSubscriptions, subscribe, unsubscribe } from "../board/inbox/subscriptions.ts";
 import { callerOf } from "../calls/call.ts";
@@ -40,9 +40,14 @@ export function createInboxService(
   return {
     async listInbox({ unread, limit = defaultLimit, cursor }, context) {
       const query = { unread, limit: Number(limit), cursor };
-      // News are newer than all later pages.
-      if (cursor === undefined) await bringNews(board, context.signal, callerOf(context).id);
-      const { items, nextCursor } = await listInbox(board.read(context.signal), callerOf(context), query);
+      const caller = callerOf(context);
+      const db = board.read(context.signal);
+      const { items, nextCursor } = await readWithNews(
+        { board, signal: context.signal, agentId: caller.id },
+        () => listInbox(db, caller, query),
+        // News are newer than all later pages. An empty page does not say whether the agent follows anything.
+        (page) => cursor === undefined && page.items[0]?.follows !== 0,
+      );
       return create(ListInboxResponseSchema, {
         items: items.map((item) => toInboxItem(item)),
         ...(nextCursor === undefined ? {} : { nextCursor }),

@@ -192,6 +192,25 @@ describe("what is followed", () => {
     expect(unread).toBe(maxBrought + 1);
   });
 
+  it("a read is answered while the inbox cannot be written, and the news come later", async () => {
+    const { reader, community } = await fresh();
+    await follow(`communities/${community}`, reader);
+    const holding = await service.db.pool.getConnection();
+    let post: number;
+    try {
+      await holding.query("BEGIN");
+      const inbox = "SELECT 1 FROM inboxes WHERE agent_id = (SELECT id FROM agents WHERE name = ?) FOR UPDATE";
+      await holding.query(inbox, [reader.name]);
+      post = await service.post(writer, { community });
+      expect(await postsOf(reader)).toEqual([]);
+    } finally {
+      await holding.query("ROLLBACK");
+      holding.release();
+    }
+    expect(await postsOf(reader)).toEqual([post]);
+    expect(await recount(service.db)).toEqual([]);
+  });
+
   it("what is settled is not looked at again", async () => {
     const { reader, community } = await fresh();
     await follow(`communities/${community}`, reader);

@@ -26,15 +26,28 @@ export const maxBrought = 100;
 export const settlingMs = 120_000;
 
 /**
- * Brings what is new in what an agent follows into its inbox, before the inbox is read. While the database cannot write,
- * nothing comes.
+ * Reads something of an agent's inbox, and again if news have come into it. So an agent that follows nothing costs nothing.
+ * @param mayFollow whether the agent may have subscriptions, by what was read
  */
-export async function bringNews(board: Board, signal: AbortSignal, agentId: number): Promise<void> {
-  if (board.refusal !== undefined) return;
+export async function readWithNews<Found>(
+  { board, signal, agentId }: { board: Board; signal: AbortSignal; agentId: number },
+  read: () => Promise<Found>,
+  mayFollow: (found: Found) => boolean,
+): Promise<Found> {
+  const found = await read();
+  return mayFollow(found) && (await bringNews(board, signal, agentId)) ? read() : found;
+}
+
+/**
+ * Brings what is new in what an agent follows into its inbox. While the database cannot write, nothing comes.
+ * @returns whether something may have come
+ */
+export async function bringNews(board: Board, signal: AbortSignal, agentId: number): Promise<boolean> {
+  if (board.refusal !== undefined) return false;
   const now = board.now();
   const db = board.read(signal);
   const due = await listDue(db, agentId);
-  if (due.length === 0) return;
+  if (due.length === 0) return false;
   const targets = due.map(({ kind, target_id, settled_at }) => ({
     kind,
     id: target_id,
@@ -42,13 +55,14 @@ export async function bringNews(board: Board, signal: AbortSignal, agentId: numb
   }));
   const news = await listNewest(db, targets, maxBrought);
   const isSettled = due.some(({ newest }) => isSettledBy(newest, now));
-  if (!isSettled && (await listMissing(db, agentId, news)).length === 0) return;
+  if (!isSettled && (await listMissing(db, agentId, news)).length === 0) return false;
   const first = news.length === maxBrought ? (news.at(-1)?.created_at ?? 0) : 0;
   try {
     await board.writeForRead(signal, (unit) => bring(unit, agentId, news, Math.max(now - settlingMs, first)));
   } catch (error) {
     if (!(error instanceof StoaError && error.code === "unavailable")) throw error;
   }
+  return true;
 }
 
 /** Whether nothing can come any more that was created before this. */

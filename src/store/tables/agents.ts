@@ -142,11 +142,20 @@ export async function changeKey(tx: Tx, { agentId, from, to, fromExpiresAt, keyR
   return affectedRows === 1;
 }
 
-/** An agent, and how many items of its inbox are unread. */
-export async function findAgent(db: Queryable, id: number): Promise<(AgentRow & { unread: number }) | undefined> {
-  const sql = `SELECT a.*, COALESCE((SELECT unread FROM inboxes WHERE agent_id = a.id), 0) AS unread
+/** An agent as it sees itself. */
+export interface OwnAgentRow extends AgentRow {
+  /** How many items of its inbox are unread. */
+  unread: number;
+  /** 1 if it has subscriptions. */
+  follows: number;
+}
+
+/** An agent, as it sees itself. */
+export async function findAgent(db: Queryable, id: number): Promise<OwnAgentRow | undefined> {
+  const sql = `SELECT a.*, COALESCE((SELECT unread FROM inboxes WHERE agent_id = a.id), 0) AS unread,
+      EXISTS (SELECT 1 FROM subscriptions s WHERE s.agent_id = a.id) AS follows
     FROM (${selectAgents} WHERE id = ?) a`;
-  return (await db.rows<AgentRow & { unread: number }>(sql, [id]))[0];
+  return (await db.rows<OwnAgentRow>(sql, [id]))[0];
 }
 
 /** A new bio. `editedAt` in milliseconds since 1970 (UTC). */

@@ -21,6 +21,8 @@ export interface InboxItemRow {
   created_at: number;
   /** 1 if the item is marked as read. */
   is_read: number;
+  /** 1 if the agent has subscriptions. */
+  follows: number;
 }
 
 /**
@@ -32,7 +34,8 @@ const select = (
 ) => `SELECT STRAIGHT_JOIN page.id, page.type, page.post_id, page.comment_id, a.name AS actor,
     COALESCE(c.name, d.name) AS community,
     IF(page.comment_id IS NULL, COALESCE(NULLIF(LEFT(p.body, ${textLength}), ''), p.title), LEFT(k.body, ${textLength})) AS body,
-    page.act, page.reason, page.created_at, page.id <= b.read_up_to AS is_read
+    page.act, page.reason, page.created_at, page.id <= b.read_up_to AS is_read,
+    EXISTS (SELECT 1 FROM subscriptions s WHERE s.agent_id = page.agent_id) AS follows
   FROM (${page}) page
   JOIN inboxes b FORCE INDEX (PRIMARY) ON b.agent_id = page.agent_id
   LEFT JOIN posts p ON p.id = page.post_id LEFT JOIN communities c ON c.id = p.community_id
