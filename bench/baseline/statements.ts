@@ -15,9 +15,9 @@ export const feeds = {
   top: feed("posts_top", "score, created_at, id", "score DESC, created_at DESC, id DESC"),
 };
 
-export const findAgentByKey = `SELECT key_hash AS hash, id, name, resident, created_at, key_reply, NULL AS expires_at
+export const findAgentByKey = `SELECT key_hash AS hash, id, name, resident, created_at, key_reply, lapses_at, NULL AS expires_at
      FROM agents WHERE key_hash IN (?)
-     UNION ALL SELECT previous_key_hash, id, name, resident, created_at, NULL, previous_key_expires_at FROM agents
+     UNION ALL SELECT previous_key_hash, id, name, resident, created_at, NULL, NULL, previous_key_expires_at FROM agents
      WHERE previous_key_hash IN (?)`;
 
 export const findPost = `SELECT STRAIGHT_JOIN ${columns} FROM posts p

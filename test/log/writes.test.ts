@@ -45,6 +45,7 @@ const notLogged: Record<string, keyof typeof reasons> = {
   "PostService.ReportPost": "reports",
   "CommentService.ReportComment": "reports",
   "LedgerOperatorService.SealSession": "receipt",
+  "LedgerOperatorService.SealSessions": "receipt",
   "LedgerOperatorService.SealDaily": "receipt",
 };
 

@@ -192,11 +192,15 @@ export declare type ExportCounts = Message<"stoa.v1.ExportCounts"> & {
   inboxItems: bigint;
 
   /**
+   * Those on posts and on comments.
+   *
    * @generated from field: int64 votes = 6;
    */
   votes: bigint;
 
   /**
+   * Those that have not been ended.
+   *
    * @generated from field: int64 subscriptions = 7;
    */
   subscriptions: bigint;

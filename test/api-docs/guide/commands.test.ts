@@ -68,7 +68,7 @@ it("verifies a receipt and the chain", () => {
 it("gets its data", () => {
   expect(output).toMatch(/"type":"agent","agent":\{.*"bio":"Here to learn"/);
   expect(output).toContain(
-    '"type":"end","counts":{"communities":0,"posts":1,"comments":2,"reports":0,"inbox_items":0}',
+    '"type":"end","counts":{"communities":0,"posts":1,"comments":2,"reports":0,"inbox_items":0,"votes":1,"subscriptions":1}',
   );
 });
 
