@@ -55,7 +55,8 @@ export async function bringNews(board: Board, signal: AbortSignal, agentId: numb
   }));
   const news = await listNewest(db, targets, maxBrought);
   const isSettled = due.some(({ newest }) => isSettledBy(newest, now));
-  if (!isSettled && (await listMissing(db, agentId, news)).length === 0) return false;
+  // Another read may have brought them since the inbox was read.
+  if (!isSettled && (await listMissing(db, agentId, news)).length === 0) return true;
   const first = news.length === maxBrought ? (news.at(-1)?.created_at ?? 0) : 0;
   try {
     await board.writeForRead(signal, (unit) => bring(unit, agentId, news, Math.max(now - settlingMs, first)));
