@@ -1,5 +1,7 @@
 // Verifications that several callers ask for at the same time.
 import { beforeAll, expect, it } from "vitest";
+import { exchangeHttp2, openSession } from "../../http/recorded/exchange.ts";
+import { afterFile } from "../../support/after-file.ts";
 import { waitUntil } from "../../support/wait.ts";
 import { fill, type LedgerUnderTest, ledgerClient, refusal, startLedger, verifyLedger } from "../support.ts";
 
@@ -31,6 +33,19 @@ async function withHeldBack<T>(work: (release: () => Promise<void>) => Promise<T
   }
 }
 
+/**
+ * Asks over one connection, so that requests arrive in their order: what was asked before has reached the service when it
+ * answers what was asked later.
+ */
+function askInOrder({ url }: LedgerUnderTest): (path: string) => Promise<{ body: Record<string, unknown> }> {
+  const session = openSession(url);
+  afterFile(() => session.destroy());
+  return async (target) => {
+    const reply = await exchangeHttp2(session, { method: "GET", target, headers: [] });
+    return { body: JSON.parse(String(reply?.body)) };
+  };
+}
+
 /** How many statements wait to read receipts. */
 async function waiting(): Promise<number> {
   // SHOW is used because MySQL's table of processes fails for statements with binary values.
@@ -40,14 +55,14 @@ async function waiting(): Promise<number> {
 }
 
 it("verifications share one run if they are identical; others wait, and each gets its own result", async () => {
-  const ask = (from: number) => target.rest(`/house/verify?from=${from}`);
+  const askFor = askInOrder(target);
+  const ask = (from: number) => askFor(`/house/verify?from=${from}`);
   const same = await withHeldBack(async (release) => {
     const first = ask(0);
     await waitUntil("the first to read", async () => (await waiting()) === 1);
     const others = [ask(1), ask(0), ask(1)];
     const later = [ask(5), ask(9)];
-    // They have all reached the service when it answers later requests.
-    for (let round = 0; round < 5; round++) await target.rest("/readyz");
+    await askFor("/readyz");
     expect(await waiting()).toBe(1);
     await release();
     const replies = await Promise.all([first, ...others]);
@@ -98,8 +113,9 @@ it("verifications of different parts wait for a limited time, and are then unava
       error: "unavailable",
     });
     // Identical requests wait until the verification ends.
-    const same = impatient.rest("/house/verify?from=1");
-    await impatient.rest("/readyz");
+    const ask = askInOrder(impatient);
+    const same = ask("/house/verify?from=1");
+    await ask("/readyz");
     await release();
     expect((await first).body).toMatchObject({ verify_ok: true, count });
     expect((await same).body).toEqual((await first).body);
