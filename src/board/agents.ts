@@ -19,7 +19,8 @@ import {
   type SuspendedKeyHolder,
   type Suspension,
 } from "../store/tables/suspensions.ts";
-import type { Queryable, Unit } from "./board.ts";
+import { putKeyUse } from "../store/tables/unused-agents.ts";
+import type { Board, Queryable, Unit } from "./board.ts";
 import { createApiKey, hashApiKey } from "./keys.ts";
 import { commitToEdit, commitToNew, logCreation, logEdit } from "./logged/entries.ts";
 import { addToSearch, updateInSearch } from "./search/index-items.ts";
@@ -135,6 +136,11 @@ export async function findHolders(db: Queryable, hashes: readonly string[], now:
     holders.set(row.hash.toString("base64"), toHolder(row, now));
   }
   return holders;
+}
+
+/** Records that an agent has used its key, so that its registration does not lapse. It waits for nobody's request. */
+export async function noteKeyUse(board: Board, agentId: number): Promise<void> {
+  await board.write(new AbortController().signal, ({ tx }) => putKeyUse(tx, agentId, null));
 }
 
 function toHolder(row: KeyHolder | SuspendedKeyHolder, now: number): Holder {

@@ -72,7 +72,7 @@ export function createAgentService(
         return create(RegisterAgentResponseSchema, { agent: mapper.agent(agent), apiKey, important: importantAtFirst });
       });
       // A replay does not tell the agent.
-      if (made?.apiKey === reply.apiKey) keys.issued(made.apiKey, made.id);
+      if (made?.apiKey === reply.apiKey) keys.issued(made.apiKey, made.id, true);
       return reply;
     },
 

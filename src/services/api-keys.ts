@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
-import { findHolders, type Holder, maxKeysAtOnce, suspended } from "../board/agents.ts";
+import { findHolders, type Holder, maxKeysAtOnce, noteKeyUse, suspended } from "../board/agents.ts";
 import type { Board, Reader } from "../board/board.ts";
 import { apiKeyForm } from "../board/keys.ts";
 import { unauthorized } from "../calls/call.ts";
@@ -26,6 +26,14 @@ interface LookUps {
   writes: Batch<Holder>;
 }
 
+/** What is remembered of a good key. */
+interface KnownKey {
+  readonly agent: number;
+  readonly until: number;
+  /** Whether no use of it is recorded: its registration may lapse. */
+  isUnused: boolean;
+}
+
 /** An API key that somebody shows. */
 export interface ShownKey {
   readonly text: string;
@@ -46,7 +54,7 @@ export interface ShownKey {
  */
 export class ApiKeys {
   readonly #board: Board;
-  readonly #known = new LRUCache<string, { agent: number; until: number }>({ max: maxRemembered });
+  readonly #known = new LRUCache<string, KnownKey>({ max: maxRemembered });
   readonly #wrong = new LRUCache<string, number>({ max: maxRemembered });
   readonly #unknownLookUps: LookUps;
   readonly #knownLookUps: LookUps;
@@ -72,7 +80,9 @@ export class ApiKeys {
   /** The agent whose key this was within the last ten minutes, as far as this process knows. */
   agentOf({ hash }: ShownKey): number | undefined {
     const entry = this.#known.get(hash);
-    return entry !== undefined && this.#board.now() <= entry.until ? entry.agent : undefined;
+    if (entry === undefined || this.#board.now() > entry.until) return undefined;
+    if (entry.isUnused) this.#noteUse(entry);
+    return entry.agent;
   }
 
   /**
@@ -90,7 +100,12 @@ export class ApiKeys {
     if (mayBeRemembered && now <= (this.#wrong.get(hash) ?? 0)) return undefined;
     const holder = await chosen(this.#unknownLookUps, call).find(hash, patience);
     if (holder === undefined) this.#wrong.set(hash, now + wrongMs);
-    else this.#remember(hash, holder);
+    else {
+      const entry = this.#remember(hash, holder);
+      // Other calls record it themselves, before they are made.
+      const isPublic = call === undefined || rulesOf(call.rpc).access === Access.PUBLIC;
+      if (entry?.isUnused && isPublic) this.#noteUse(entry);
+    }
     return holder;
   }
 
@@ -120,15 +135,28 @@ export class ApiKeys {
   }
 
   /** To be called when this process has given out a key, and the transaction is committed. */
-  issued(apiKey: string, agent: number): void {
+  issued(apiKey: string, agent: number, isUnused = false): void {
     const id = hash("sha256", apiKey, "base64");
     this.#wrong.delete(id);
-    this.#known.set(id, { agent, until: this.#board.now() + knownMs });
+    this.#known.set(id, { agent, until: this.#board.now() + knownMs, isUnused });
   }
 
-  #remember(hash: string, { agent, standing }: Holder): void {
-    if (standing === "past") this.#known.delete(hash);
-    else this.#known.set(hash, { agent: agent.id, until: this.#board.now() + knownMs });
+  #remember(hash: string, { agent, standing, isUnused }: Holder): KnownKey | undefined {
+    if (standing === "past") {
+      this.#known.delete(hash);
+      return undefined;
+    }
+    const entry = { agent: agent.id, until: this.#board.now() + knownMs, isUnused };
+    this.#known.set(hash, entry);
+    return entry;
+  }
+
+  /** Records that a key is used by a request that does not wait for it: a public read. If that fails, the next use does it. */
+  #noteUse(entry: KnownKey): void {
+    entry.isUnused = false;
+    noteKeyUse(this.#board, entry.agent).catch(() => {
+      entry.isUnused = true;
+    });
   }
 }
 
