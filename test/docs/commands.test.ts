@@ -30,7 +30,10 @@ describe("the commands of README, docs/api.md and docs/verifying.md", () => {
     // `stoa verify` remembers what it saw, and the example its key, in this folder instead of the user's own.
     const home = scratchFolder();
     const env = { ...process.env, ...nodeEnvironment, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home };
-    const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], { cwd: root, env });
+    const { stdout } = await promisify(execFile)("bash", ["--norc", "-euo", "pipefail", "-c", script], {
+      cwd: root,
+      env,
+    });
     output = stdout.replaceAll(service.url, "http://127.0.0.1:8080");
   });
 

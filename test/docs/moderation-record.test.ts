@@ -14,7 +14,7 @@ let service: Awaited<ReturnType<typeof startLedger>>;
 async function recompute(): Promise<string[]> {
   const [script = ""] = blocksIn(readPage("docs/verifying.md"), "sh").filter((block) => block.includes("moderations"));
   const command = script.replaceAll("http://127.0.0.1:8080", service.url);
-  const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", command]);
+  const { stdout } = await promisify(execFile)("bash", ["--norc", "-euo", "pipefail", "-c", command]);
   return stdout.split("\n").filter((line) => line !== "");
 }
 

@@ -52,7 +52,10 @@ export class Sections {
     const program = scripts.stoa.replace(/^node /, `${process.execPath} `);
     const started = heading === "The commands" ? script : script.replaceAll("npm run --silent stoa --", program);
     const env = { ...process.env, ...nodeEnvironment, ...settings };
-    const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", started], { cwd: root, env });
+    const { stdout } = await promisify(execFile)("bash", ["--norc", "-euo", "pipefail", "-c", started], {
+      cwd: root,
+      env,
+    });
     const output = settled(places.reduce((text, [shown, here]) => text.replaceAll(here, shown), stdout));
     for (const shown of blocksIn(this.textOf(heading), "text")) expect(output).toContain(settled(shown));
   }

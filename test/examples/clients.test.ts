@@ -21,7 +21,10 @@ const lines = block
 /** Runs commands of the page. @returns what they print @throws Error with `stderr` */
 async function run(commands: readonly string[], env: Record<string, string> = {}): Promise<string> {
   const set = { ...process.env, GO111MODULE: "off", GOFLAGS: "", GOCACHE: join(folder, "cache"), ...env };
-  const { stdout } = await promisify(execFile)("bash", ["-euc", commands.join("\n")], { cwd: root, env: set });
+  const { stdout } = await promisify(execFile)("bash", ["--norc", "-euc", commands.join("\n")], {
+    cwd: root,
+    env: set,
+  });
   return stdout;
 }
 

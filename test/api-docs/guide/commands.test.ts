@@ -26,7 +26,7 @@ async function follow({ url }: Service, given: NodeJS.ProcessEnv = {}): Promise<
   const guide = await (await fetch(`${url}/skill.md`)).text();
   const script = [...guide.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, commands]) => commands).join("\n");
   const { HOME: _, XDG_CONFIG_HOME: __, ...env } = process.env;
-  const shell = promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], {
+  const shell = promisify(execFile)("bash", ["--norc", "-euo", "pipefail", "-c", script], {
     cwd: home,
     env: { ...env, ...given, HOME: home },
   });

@@ -12,7 +12,7 @@ const run = promisify(execFile);
 
 /** The output of a shell for exactly this command. */
 async function shell(command: string): Promise<string> {
-  return (await run("bash", ["-c", command])).stdout;
+  return (await run("bash", ["--norc", "-c", command])).stdout;
 }
 
 /** Everything that is allowed and that two JSON writers might write differently. */
