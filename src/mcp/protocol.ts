@@ -103,7 +103,7 @@ export class McpProtocol {
       bus: events,
       keepAliveMs: 0,
     });
-    void events.ended.then(() => handler.close());
+    events.ended.then(() => handler.close()).catch(this.#onerror);
     // Not by the signal, but by the end of the events, which the client is told.
     const unending = new McpRequest(request, { signal: null });
     return { response: await handler.fetch(unending, { parsedBody }), events };

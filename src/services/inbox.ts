@@ -83,15 +83,12 @@ export function createInboxService(
     },
 
     subscribe(request, context) {
-      const { target, end } = request;
+      const { target } = request;
       const kind = kinds.word(request.kind);
       return writes.run(context, request, async (unit) => {
-        const change = end ? unsubscribe : subscribe;
-        const { since, count, ...found } = await change(unit, callerOf(context), { kind, target });
-        return create(SubscribeResponseSchema, {
-          ...(since === undefined ? {} : { subscription: toSubscription({ ...found, kind, created_at: since }) }),
-          subscriptions: BigInt(count),
-        });
+        const { since, count, ...found } = await subscribe(unit, callerOf(context), { kind, target });
+        const subscription = toSubscription({ ...found, kind, created_at: since });
+        return create(SubscribeResponseSchema, { subscription, subscriptions: BigInt(count) });
       });
     },
 
@@ -99,7 +96,7 @@ export function createInboxService(
       const { target } = request;
       const kind = kinds.word(request.kind);
       return writes.run(context, request, async (unit) => {
-        const { count } = await unsubscribe(unit, callerOf(context), { kind, target });
+        const count = await unsubscribe(unit, callerOf(context), { kind, target });
         return create(UnsubscribeResponseSchema, { subscriptions: BigInt(count) });
       });
     },

@@ -288,13 +288,6 @@ export declare type SubscribeRequest = Message<"stoa.v1.SubscribeRequest"> & {
    * @generated from field: string target = 2;
    */
   target: string;
-
-  /**
-   * Whether to end the subscription instead, like Unsubscribe.
-   *
-   * @generated from field: bool end = 3;
-   */
-  end: boolean;
 };
 
 /**
@@ -308,9 +301,9 @@ export declare const SubscribeRequestSchema: GenMessage<SubscribeRequest>;
  */
 export declare type SubscribeResponse = Message<"stoa.v1.SubscribeResponse"> & {
   /**
-   * The subscription. Absent if there is none now.
+   * The subscription.
    *
-   * @generated from field: optional stoa.v1.Subscription subscription = 1;
+   * @generated from field: stoa.v1.Subscription subscription = 1;
    */
   subscription?: Subscription | undefined;
 

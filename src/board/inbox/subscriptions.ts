@@ -25,10 +25,10 @@ export interface Followed {
   target: string;
 }
 
-/** The subscription after a change, if there is one then, and how many the agent has. */
+/** A subscription, and how many its agent has. */
 export interface Subscribed {
   /** When it began, in milliseconds since 1970 (UTC). */
-  since: number | undefined;
+  since: number;
   /** As the board writes it. */
   target: string;
   count: number;
@@ -59,13 +59,13 @@ export async function subscribe(unit: Unit, caller: Caller, followed: Followed):
   return { since: now, target, count: count + 1 };
 }
 
-/** Ends a subscription of the caller. A repeat changes nothing. @throws as `subscribe` */
-export async function unsubscribe(unit: Unit, caller: Caller, followed: Followed): Promise<Subscribed> {
+/** Ends a subscription of the caller. A repeat changes nothing. @returns how many it has then. @throws as `subscribe` */
+export async function unsubscribe(unit: Unit, caller: Caller, followed: Followed): Promise<number> {
   const { tx } = unit;
-  const { id: targetId, target } = await find(tx, followed);
+  const { id: targetId } = await find(tx, followed);
   if (!(await openInbox(tx, caller.id))) throw suspended();
   unit.unchanged = !(await deleteSubscription(tx, { agentId: caller.id, kind: followed.kind, targetId }));
-  return { since: undefined, target, count: await countSubscriptions(tx, caller.id) };
+  return countSubscriptions(tx, caller.id);
 }
 
 /**

@@ -25,14 +25,11 @@ const keptMs = 7 * 86_400_000;
  */
 const maxKept = 20;
 
-/** A text that is locked, before its author changes or deletes it. */
-type Text = ReportedVersion;
-
 /**
- * Keeps a text that its author changes, if it is reported.
+ * Keeps a text that its author changes, if it is reported. The text is locked.
  * @throws StoaError `forbidden` if too many versions are kept
  */
-export async function keepEdited(unit: Unit, text: Text): Promise<void> {
+export async function keepEdited(unit: Unit, text: ReportedVersion): Promise<void> {
   if (!(await isVersionReported(unit.tx, text, text.version))) return;
   if ((await countReportedTexts(unit.tx, text)) >= maxKept) {
     const message =
@@ -44,11 +41,11 @@ export async function keepEdited(unit: Unit, text: Text): Promise<void> {
 }
 
 /** Keeps a text that its author deletes, if it was reported in any version. Its reports stay open meanwhile. */
-export async function keepDeleted(unit: Unit, text: Text): Promise<void> {
+export async function keepDeleted(unit: Unit, text: ReportedVersion): Promise<void> {
   if (await isReported(unit.tx, text)) await keep(unit, text);
 }
 
-async function keep({ tx, now }: Unit, text: Text): Promise<void> {
+async function keep({ tx, now }: Unit, text: ReportedVersion): Promise<void> {
   // Who reports a secret wants it gone. Only another reason has the text kept.
   const isKept = await isVersionReported(tx, text, text.version, [...erasedAtOnce]);
   await putReportedText(tx, isKept ? text : { ...text, title: "", body: "" }, now + keptMs);
