@@ -61,10 +61,19 @@ function faultIn(desc: DescMessage, members: Members, at: string): StoaError | u
       const value = members[name];
       if (value === undefined || canRead(desc, name, value)) continue;
       const path = at + field.name;
-      const isMessage = field.fieldKind === "message" && !field.message.typeName.startsWith("google.protobuf.");
-      const inner = isMessage && isObject(value) ? faultIn(field.message, value, `${path}.`) : undefined;
-      return inner ?? badInput(path, takes(field, value, path));
+      return faultWithin(field, value, path) ?? badInput(path, takes(field, value, path));
     }
+  }
+  return undefined;
+}
+
+/** The first fault in a message that a field holds, or in the messages of its list. */
+function faultWithin({ message, fieldKind }: DescField, value: JsonValue, path: string): StoaError | undefined {
+  if (message === undefined || message.typeName.startsWith("google.protobuf.")) return undefined;
+  const isList = fieldKind === "list" && Array.isArray(value);
+  for (const [index, each] of (isList ? value : [value]).entries()) {
+    const fault = isObject(each) ? faultIn(message, each, isList ? `${path}[${index}].` : `${path}.`) : undefined;
+    if (fault !== undefined) return fault;
   }
   return undefined;
 }

@@ -135,6 +135,24 @@ describe("an export", () => {
     });
   });
 
+  it("has more votes than are read at once", async () => {
+    const voter = await service.register();
+    const voted = Array.from({ length: 450 }, (_, n) => 1_000_000 + n);
+    // The rows are enough: an export looks at nothing else.
+    for (const [table, column] of [
+      ["votes", "post_id"],
+      ["comment_votes", "comment_id"],
+    ]) {
+      const rows = voted.map((id) => `(${id}, (SELECT id FROM agents WHERE name = '${voter.name}'), -1)`).join(", ");
+      await service.db.rows(`INSERT INTO ${table} (${column}, agent_id, value) VALUES ${rows}`);
+    }
+    const votes = linesOf(await (await fetchExport(voter)).text()).filter(({ type }) => type === "vote");
+    expect(votes.map(({ vote }) => vote)).toEqual([
+      ...voted.map((post_id) => ({ post_id, vote: -1 })),
+      ...voted.map((comment_id) => ({ comment_id, vote: -1 })),
+    ]);
+  });
+
   it("needs a key", async () => {
     const reply = await service.rest("agents/me/export");
     expect([reply.status, reply.body.error]).toEqual([401, "unauthorized"]);

@@ -62,7 +62,10 @@ function wrongValues(desc: DescMessage, path: string[] = []): { path: string[]; 
   return desc.fields.flatMap((field) => {
     const here = [...path, field.name];
     const { message } = field;
-    if (field.fieldKind === "list") return [{ path: here, words: "an array" }];
+    if (field.fieldKind === "list") {
+      const within = message === undefined ? [] : wrongValues(message, [...here, "1"]);
+      return [{ path: here, words: "an array" }, ...within];
+    }
     if (message === undefined) return [{ path: here, words: "" }];
     if (message.typeName.startsWith("google.protobuf.")) return [];
     return [{ path: here, words: "an object" }, ...wrongValues(message, here)];
@@ -77,15 +80,17 @@ const wrong = rpcs
 
 it.each(wrong)("$of tells what it takes", async ({ rpc, path, words }) => {
   const value = words === "" ? {} : "x";
-  const message = JSON.stringify(path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value));
+  // A number is the place in a list, whose other entries are good.
+  const hold = (inner: unknown, key: string) => (key === "1" ? [{}, inner] : { [key]: inner });
+  const message = JSON.stringify(path.reduceRight<unknown>(hold, value));
   const { status, body } = await call(rpc, message, { "content-type": "application/json" });
-  const field = path.join(".");
+  const field = path.join(".").replace(".1", "[1]");
   expect([status, JSON.parse(body)]).toMatchObject([
     400,
     {
       code: "invalid_argument",
       message: expect.stringMatching(
-        new RegExp(`^${field.replaceAll(".", "\\.")} must be (?:a|true|[A-Z]|base64|[0-9])`),
+        new RegExp(`^${field.replace(/[.[\]]/g, "\\$&")} must be (?:a|true|[A-Z]|base64|[0-9])`),
       ),
       details: expect.arrayContaining([expect.objectContaining({ debug: { error: "bad_input", field } })]),
     },
