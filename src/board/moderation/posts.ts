@@ -143,7 +143,8 @@ export async function showPost(db: Queryable, id: number): Promise<PostView> {
 
 /**
  * What a second removal changes. If the author was quicker, a moderator or the operator adds the reason; the text is gone. If
- * the operator removes what a moderator has removed, moderators can no longer restore it. Otherwise a second removal only shortens the time for which the text is kept. A moderator cannot shorten the operator's.
+ * the operator removes what a moderator has removed, moderators can no longer restore it. Otherwise a second removal only
+ * shortens the time for which the text is kept. A moderator cannot shorten the operator's.
  * @returns undefined if it changes nothing
  */
 export function changeOfRemoval(
