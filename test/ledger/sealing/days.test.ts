@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 import { askRest } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
@@ -112,10 +112,8 @@ describe("SealDaily", () => {
   let service: LedgerUnderTest;
   const clock = new TestClock("2026-03-10T12:00:00Z");
   beforeAll(async () => {
-    // The daily sealing begins and never comes back: it would sometimes be first.
-    vi.useFakeTimers({ toFake: ["setInterval"] });
-    service = await startLedger({ clock });
-    vi.useRealTimers();
+    // The daily sealing would sometimes be first.
+    service = await startLedger({ clock, overrides: { sealsDays: false } });
   });
 
   it("seals a finished day before the daily sealing does", async () => {
