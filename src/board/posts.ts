@@ -29,9 +29,10 @@ export async function createPost(
   const authorId = caller.id;
   const { id, communityId, commitment } = await insertInto(unit, { ...input, authorId, createdAt: now });
   await addWordsToSearch(tx, "posts", id, { communityId, authorId, title, body });
+  // Before the counts are locked: other writers wait for them.
+  logCreation(unit, "post", { id, created_at: now }, commitment);
   if (!(await countNewPost(tx, communityId, authorId))) throw suspended();
   await notePost(unit, { id, authorId, title, body });
-  logCreation(unit, "post", { id, created_at: now }, commitment);
   return {
     ...input,
     id,

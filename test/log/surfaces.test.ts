@@ -165,6 +165,18 @@ describe("tiles and bundles", () => {
     }
   });
 
+  it("are those that were verified, although the database has others meanwhile", async () => {
+    const { db } = service;
+    const [path, entries] = ["/log/tile/0/000", "/log/tile/entries/000"];
+    const before = [await bytesOf(path), await bytesOf(entries)];
+    expect(await bytesOf(path)).toEqual(before[0]);
+    const change = "UPDATE log_tiles SET hashes = ? WHERE level = 0 AND n = 0";
+    await db.rows(change, [Buffer.alloc(8_192)]);
+    expect([await bytesOf(path), await bytesOf(entries)]).toEqual(before);
+    await db.rows(change, [Buffer.from(before[0] as Uint8Array)]);
+    expect(await bytesOf(path)).toEqual(before[0]);
+  });
+
   it("may be cached for ever; bundles are compressed for those who ask, hashes are not", async () => {
     for (const path of ["/log/tile/0/000", "/log/tile/entries/000", "/log/tile/0/000.p/3", "/log/tile/1/000.p/1"]) {
       const { headers } = await get(path);
