@@ -8,9 +8,10 @@ import type { TurnScheduler } from "../../timing/turn-scheduler.ts";
  * each costs some calls.
  */
 const SLICE_BYTES = 4 * 1024;
-
 /** How much is given to the system at a time, in bytes. */
 const PIECE_BYTES = 64 * 1024;
+/** Up to this size, a head and its body are copied into one: to write two takes longer. */
+const SHORT_BYTES = 4 * 1024;
 
 type WriteCallback = (error?: Error | null) => void;
 
@@ -97,8 +98,9 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
     }
     if (this.unparsedBytes !== this.#toldBytes) this.#tell();
     if (this.#unparsed.length > 0) this.#socket.pause();
-    else if (this.#hasEnded) this.#end();
-    else if (this.#socket.isPaused() && !this.#isFull) this.#socket.resume();
+    else if (this.#hasEnded) {
+      if (!this.readableEnded) this.push(null);
+    } else if (this.#socket.isPaused() && !this.#isFull) this.#socket.resume();
   }
 
   #tell(): void {
@@ -128,10 +130,6 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
     this.#isFull = !this.push(slice);
   }
 
-  #end(): void {
-    if (!this.readableEnded) this.push(null);
-  }
-
   override _read(): void {
     if (!this.#isFull) return;
     this.#isFull = false;
@@ -141,7 +139,9 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
 
   override _writev(chunks: { chunk: Buffer }[], done: WriteCallback): void {
     if (this.writableLength > countedBytes) this.reader.keepUnsent(this.writableLength);
-    this.#sendPieces([...chunks], done);
+    const bytes: Buffer[] = [];
+    if (this.writableLength <= SHORT_BYTES) for (const { chunk } of chunks) bytes.push(chunk);
+    this.#sendPieces(bytes.length > 0 ? [{ chunk: Buffer.concat(bytes) }] : [...chunks], done);
   }
 
   /** Gives the socket small pieces, so that progress can be seen: it reports a write only when all of it has been sent. */
