@@ -32,7 +32,8 @@ beforeAll(async () => {
   const stoa = createStoaClient(service.url, { apiKey: key });
   const { moderation } = createOperatorClient(service.url, { operatorToken });
   const post = async (title: string) => (await stoa.posts.createPost({ title })).post?.id as number;
-  await endDay("2026-03-01", "2026-03-02T12:00:00.000Z");
+  // Within a day: the registration would lapse before the key is used.
+  await endDay("2026-03-01", "2026-03-02T11:00:00.000Z");
   const first = await post("First");
   await moderation.remove({ postId: first, reason, keepForDays: 3 });
   await moderation.restore({ postId: first });
