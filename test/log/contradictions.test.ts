@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
 import { createDatabaseWithSchema } from "../support/database.ts";
-import { beginTestLog } from "../support/log.ts";
+import { beginTestLog, untilPublished } from "../support/log.ts";
 import { type Service, startService } from "../support/service.ts";
 
 async function start(): Promise<{ service: Service; post: number; key: string }> {
@@ -12,6 +12,7 @@ async function start(): Promise<{ service: Service; post: number; key: string }>
   const { key } = await service.register();
   const { body } = await service.rest("posts", { key, body: { title: "A race", body: "Achilles" } });
   const post = body.post.id;
+  await untilPublished(service);
   expect((await fetch(`${service.url}/api/v1/posts/${post}/proof`)).status).toBe(200);
   return { service, post, key };
 }

@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from "vitest";
 import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
 import { operate } from "../operator/support.ts";
 import { createDatabaseWithSchema, type TestDatabase } from "../support/database.ts";
-import { beginTestLog, entriesOf, faultsOfLog } from "../support/log.ts";
+import { beginTestLog, entriesOf, faultsOfLog, wholeSize } from "../support/log.ts";
 import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
 import { waitUntil } from "../support/wait.ts";
 
@@ -13,15 +13,7 @@ let author: Agent;
 const posts: number[] = [];
 
 const fsck = async (...options: string[]) => (await operate(db.config, ["fsck", ...options])).out;
-const isWhole = () =>
-  waitUntil("the whole log", async () => {
-    const rows = await db.rows(
-      `SELECT 1 FROM log_identity i JOIN log_head h JOIN ledger_head l JOIN moderation_head m
-       WHERE i.imported = '' AND h.signed = h.size AND h.receipts = l.seq AND h.acts = m.newest
-         AND NOT EXISTS (SELECT 1 FROM log_outbox)`,
-    );
-    return rows.length === 1;
-  });
+const isWhole = () => waitUntil("the whole log", async () => (await wholeSize(db)) !== undefined);
 
 beforeAll(async () => {
   db = await createDatabaseWithSchema();

@@ -6,6 +6,7 @@ import type { TestDatabase } from "../support/database.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
 import { PublishedLog } from "../support/published-log.ts";
 import { type Service, startService } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
 
 let db: TestDatabase;
 let key: SignerKey;
@@ -41,7 +42,8 @@ async function changed(table: string, column: string, where: string, value: unkn
 it("accepts what two replicas publish, and what they have published meanwhile", async () => {
   const log = new PublishedLog(db, () => urls);
   for (let at = 0; at < 3; at++) {
-    expect(await log.look()).toHaveLength(2);
+    // A replica that does not answer within some seconds is not waited for.
+    await waitUntil("both replicas answer", async () => (await log.look()).length === 2);
     await replicas[0]?.register();
   }
   expect(await log.faults()).toEqual([]);
@@ -79,7 +81,7 @@ it("names a tree that was signed beside the log, and one that is lost", async ()
   ] as const) {
     const asked = [...urls, url];
     const log = new PublishedLog(db, () => asked);
-    await log.look();
+    await waitUntil("all answer", async () => (await log.look()).length === 3);
     asked.pop();
     expect(await log.faults()).toEqual([expect.stringMatching(found)]);
   }
@@ -101,7 +103,8 @@ it("names a replica that publishes something bad", async () => {
   });
   const asked = [...urls, unsigned];
   const other = new PublishedLog(db, () => asked);
-  await other.look();
+  // A note that is not good counts as no answer.
+  await waitUntil("both others answer", async () => (await other.look()).length === 2);
   asked.pop();
   expect(await other.faults()).toEqual([expect.stringMatching(`^a checkpoint of ${unsigned} is not good: `)]);
 });

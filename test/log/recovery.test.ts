@@ -7,7 +7,7 @@ import { verifyItem } from "../../src/tlog/proofs/verify-item.ts";
 import { operateWith } from "../operator/support.ts";
 import { createDatabaseWithSchema, createTestDatabase } from "../support/database.ts";
 import { serveHttp, webServerOf } from "../support/http-server.ts";
-import { beginTestLog } from "../support/log.ts";
+import { beginTestLog, untilPublished } from "../support/log.ts";
 import { urlOf } from "../support/process.ts";
 import { type Service, startService } from "../support/service.ts";
 import { functions } from "../tlog/node-functions.ts";
@@ -136,6 +136,7 @@ it("a post whose edit was lost with the restore is proved with the text that it 
   const { body } = await first.rest("posts", { key: agent.key, body: { title: "A race", body: "one" } });
   const path = `posts/${body.post.id}`;
   const prove = async (service: Service, text: string) => {
+    await untilPublished(service);
     const proof = new Uint8Array(await (await fetch(`${service.url}/api/v1/${path}/proof`)).arrayBuffer());
     await verifyItem(proof, { kind: "post", id: body.post.id, shown: { body: text } }, [key], functions);
   };

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
 import { createDatabaseWithSchema } from "../support/database.ts";
-import { beginTestLog, entriesOf, faultsOfLog } from "../support/log.ts";
+import { beginTestLog, entriesOf, faultsOfLog, untilPublished } from "../support/log.ts";
 import { startModerated } from "../support/moderation.ts";
 import { waitUntil } from "../support/wait.ts";
 
@@ -28,9 +28,9 @@ it("two replicas with the key serve writes; what was acknowledged is in the log 
   const [one, other] = services.map(async (service) => service.post(await service.register()));
   made.push([(await one) as number, (await other) as number]);
   await Promise.all(services.map(({ app }) => app.close()));
+  // A stop leaves what takes it more than a moment to the next start.
+  await untilPublished(await startModerated({ db, config: { boardLog } }));
   const posts = (await entriesOf(db)).filter(({ type }) => type === "post").map(({ id }) => id);
   expect(posts.toSorted((a, b) => a - b)).toEqual(made.flat().toSorted((a, b) => a - b));
-  const { size, signed } = await head();
-  expect(size).toBe(signed);
-  expect(await faultsOfLog(db, { isImported: false })).toEqual([]);
+  expect(await faultsOfLog(db)).toEqual([]);
 });

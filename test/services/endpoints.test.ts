@@ -1,5 +1,6 @@
 // The seed's table of endpoints over REST: path, status, and the exact set of fields of every reply.
 import { beforeAll, describe, expect, it } from "vitest";
+import { untilPublished } from "../support/log.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
 import { type Ask, type Reply, type Service, startService } from "../support/service.ts";
 
@@ -398,7 +399,7 @@ describe("one comment", () => {
 describe("the log", () => {
   it("GET /log/entries answers those of an item; all else of the log is not JSON", async () => {
     const path = `log/entries?item=post&item_id=${postId}`;
-    expect((await fetch(`${service.url}/api/v1/posts/${postId}/proof`)).status).toBe(200);
+    await untilPublished(service);
     const { entries, next_from, size } = await ask(path, {}, 200, ["ok", "size", "entries", "next_from"]);
     expect(entries.map(fieldsOf)).toEqual([["entry", "index", "leaf_hash"]]);
     expect(JSON.parse(entries[0].entry)).toMatchObject({ type: "post", id: postId, ts: created });

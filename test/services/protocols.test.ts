@@ -8,9 +8,9 @@ import { FeedSort, FeedWindow } from "../../gen/stoa/v1/feed_pb.js";
 import { InboxService } from "../../gen/stoa/v1/inbox_service_pb.js";
 import { LogItem, LogService } from "../../gen/stoa/v1/log_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { untilPublished } from "../support/log.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
 import { type Service, startService } from "../support/service.ts";
-import { waitUntil } from "../support/wait.ts";
 import { createGrpcCaller } from "./grpc-js.ts";
 import { restView } from "./rest-view.ts";
 
@@ -122,12 +122,7 @@ describe.each(protocols)("over %s", (protocol) => {
     const bytes = async (path: string) => Buffer.from(await (await fetch(service.url + path)).arrayBuffer());
     const proved = `posts/${postId}`;
     // The log must not grow between two reads.
-    await waitUntil("everything is published", async () => {
-      const state = "SELECT size, (SELECT COUNT(*) FROM log_outbox) AS waiting FROM log_head";
-      const [head] = await service.db.rows<{ size: number; waiting: number }>(state);
-      const [, published] = String(await bytes("/log/checkpoint")).split("\n");
-      return Number(head?.waiting) === 0 && published === String(head?.size);
-    });
+    await untilPublished(service);
     const request = { item: LogItem.POST, itemId: BigInt(postId) };
     const page = await call(listLogEntries, request);
     expect(page).toEqual(await rest(`log/entries?item=post&item_id=${postId}`));

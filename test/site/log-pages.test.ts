@@ -5,7 +5,7 @@ import { beforeAll, expect, it } from "vitest";
 import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
 import { openPage, startBrowser } from "../support/browser.ts";
 import { createDatabaseWithSchema } from "../support/database.ts";
-import { beginTestLog } from "../support/log.ts";
+import { beginTestLog, untilPublished } from "../support/log.ts";
 import { type Service, startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
   });
   post = made.body.post.id;
   comment = (await service.rest(`posts/${post}/comments`, { key, body: { body: "Why?" } })).body.comment.id;
-  await fetch(`${service.url}/api/v1/comments/${comment}/proof`);
+  await untilPublished(service);
 });
 
 const pageOf = async (path: string) => (await fetch(service.url + path, { headers: { accept: "text/html" } })).text();
@@ -48,6 +48,7 @@ it("a post leads to its entry, whose proof the browser checks; it remembers the 
   expect(first).toMatch(/remembers that tree and the key from now on/);
   const { key } = await service.register();
   await service.rest("posts", { key, body: { title: "Later" } });
+  await untilPublished(service);
   await page.reload();
   expect(await check()).toMatch(/extends the one of \d+ entries that this browser remembered/);
   expect(faults).toEqual([]);

@@ -16,6 +16,7 @@ import { type LogIdentity, readLogIdentity } from "../../src/store/tables/log-id
 import type { SignerKey } from "../../src/tlog/notes/signer-key.ts";
 import { afterFile } from "./after-file.ts";
 import type { TestDatabase } from "./database.ts";
+import { waitUntil } from "./wait.ts";
 
 export const testOrigin = "stoa.test/log";
 
@@ -44,6 +45,29 @@ export async function beginTestLog(db: TestDatabase, beginsAt = 0): Promise<Sign
   await begin(key, { db: database, now: () => beginsAt, hasReplicas: false, signal: new AbortController().signal });
   await database.close();
   return key;
+}
+
+/** The size of a log that has everything that is said, signed, and whose import has ended; undefined while it will grow. */
+export async function wholeSize(db: TestDatabase): Promise<number | undefined> {
+  const [state] = await db.rows<{ size: number; rest: number }>(
+    `SELECT size, size - signed + (SELECT COUNT(*) FROM log_outbox) + (SELECT COALESCE(MAX(id), 0) FROM moderations) - acts
+         + (SELECT COALESCE(MAX(seq), 0) FROM receipts) - receipts
+         + (SELECT COUNT(*) FROM log_identity WHERE imported <> '') AS rest FROM log_head`,
+  );
+  return Number(state?.rest) === 0 ? Number(state?.size) : undefined;
+}
+
+/**
+ * Resolves once a replica has published everything that is said: a proof of it needs no wait, and the log does not grow between
+ * two reads.
+ */
+export async function untilPublished({ db, url }: { db: TestDatabase; url: string }): Promise<void> {
+  await waitUntil("everything is in the log and published", async () => {
+    const size = await wholeSize(db);
+    if (size === undefined) return false;
+    const [, published] = (await (await fetch(`${url}/log/checkpoint`)).text()).split("\n");
+    return Number(published) === size;
+  });
 }
 
 /** A replica without requests: its sequencer runs when the test says so. */

@@ -9,7 +9,7 @@ import { openCheckpoint } from "../../src/tlog/notes/checkpoint.ts";
 import { type NoteKey, parseVkey } from "../../src/tlog/notes/key.ts";
 import { CompactRange } from "../../src/tlog/tree/compact-range.ts";
 import type { TestDatabase } from "./database.ts";
-import { faultsOfLog } from "./log.ts";
+import { faultsOfLog, wholeSize } from "./log.ts";
 import { checkMirror, runMirror } from "./log-mirror.ts";
 import { waitUntil } from "./wait.ts";
 
@@ -123,13 +123,9 @@ export class PublishedLog {
   async #settle(): Promise<number> {
     let size = 0;
     const isSettled = async () => {
-      const [state] = await this.#db.rows<{ size: number; rest: number }>(
-        `SELECT size, (SELECT COUNT(*) FROM log_outbox) + (SELECT COALESCE(MAX(id), 0) FROM moderations) - acts
-             + (SELECT COALESCE(MAX(seq), 0) FROM receipts) - receipts
-             + (SELECT COUNT(*) FROM log_identity WHERE imported <> '') AS rest FROM log_head`,
-      );
-      size = Number(state?.size);
-      if (Number(state?.rest) !== 0) return false;
+      const whole = await wholeSize(this.#db);
+      if (whole === undefined) return false;
+      size = whole;
       const published = await this.look();
       return published.length === this.#urls().length && published.every((each) => each === size);
     };
