@@ -72,7 +72,8 @@ async function withDamage(table: string, statement: string, work: () => Promise<
     const left = await read();
     if (left.length === 0 || JSON.stringify(left) === damaged) {
       await service.db.rows(`DELETE FROM ${table}`);
-      for (const row of right) await service.db.pool.query(`INSERT INTO ${table} SET ?`, [row]);
+      // The service may have written the row anew.
+      for (const row of right) await service.db.pool.query(`REPLACE INTO ${table} SET ?`, [row]);
     }
   }
 }

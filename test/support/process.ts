@@ -27,7 +27,7 @@ interface ProcessOptions {
 /** The service as a child process that tests can kill. It ends with this process at the latest. */
 export class ServiceProcess {
   readonly #child: ChildProcess;
-  /** The exit code; null if a signal ended it. */
+  /** The exit code; null if a signal ended it. By then its last words are in the output. */
   readonly exited: Promise<number | null>;
   #output = "";
 
@@ -53,7 +53,11 @@ export class ServiceProcess {
         this.#output += text;
       });
     }
-    this.exited = new Promise<number | null>((resolve) => this.#child.once("exit", resolve)).finally(() =>
+    // What was left unread must be read, too, before its pipes close.
+    this.#child.once("exit", () => {
+      for (const stream of [this.#child.stdout, this.#child.stderr]) stream?.resume();
+    });
+    this.exited = new Promise<number | null>((resolve) => this.#child.once("close", resolve)).finally(() =>
       rmSync(dataDir, { recursive: true, force: true }),
     );
   }

@@ -73,8 +73,9 @@ describe("the evidence of daily receipts", () => {
       ["2026-03-03T00:00:01Z", "2026-03-02"],
       ["2026-03-04T00:00:01Z", "2026-03-03"],
     ] as const) {
+      // Of the acts that are counted next, some may have been there before the last seal: one of each post.
       const before = acts;
-      await waitUntil("further acts", () => acts > before + 5);
+      await waitUntil("further acts", () => acts > before + 2 * posts.length);
       clock.set(now);
       await sealedDay(service, date);
     }
@@ -82,7 +83,7 @@ describe("the evidence of daily receipts", () => {
     await acting;
     const counts = await checkEvidence(service);
     expect(counts).toHaveLength(3);
-    for (const count of counts) expect(count).toBeGreaterThan(5);
+    for (const count of counts) expect(count).toBeGreaterThan(posts.length);
     // Those after the last seal are in the next one.
     clock.set("2026-03-05T00:00:01Z");
     await sealedDay(service, "2026-03-04");
