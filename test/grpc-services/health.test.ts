@@ -150,7 +150,7 @@ describe("a drain", () => {
   });
 
   it("is announced before GOAWAY is sent", async () => {
-    const service = await startService();
+    const service = await startService({ config: { drainTimeoutMs: 600_000 } });
     const session = connect(service.url);
     const frames: string[] = [];
     session.on("goaway", () => frames.push("GOAWAY"));

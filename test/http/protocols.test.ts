@@ -99,13 +99,18 @@ describe("a call that the client cancels", () => {
     const voter = await service.register();
     const lock = await lockPost(service.db, id);
     const controller = new AbortController();
+    const headers = { ...bearer(voter.key).headers, "x-request-id": "cancelled" };
     const call = service
       .connect(PostService, "grpc")
-      .upvotePost({ id: BigInt(id) }, { ...bearer(voter.key), signal: controller.signal })
+      .upvotePost({ id: BigInt(id) }, { headers, signal: controller.signal })
       .catch((reason) => ConnectError.from(reason));
     await someoneWaits(service.db);
     controller.abort();
     expect(((await call) as ConnectError).code).toBe(Code.Canceled);
+    // Its client has ended the call. The service has to notice before the lock is free.
+    await waitUntil("the end of the call", () =>
+      service.log.some(({ reqId, msg }) => reqId === "cancelled" && String(msg).startsWith("request")),
+    );
     await lock.release();
     const next = await service.register();
     expect((await service.rest(`posts/${id}/upvote`, { method: "POST", key: next.key })).body.upvotes).toBe(1);

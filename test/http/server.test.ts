@@ -223,7 +223,7 @@ describe("CORS", () => {
 
 describe("a service that stops", () => {
   it("lets a running call finish, accepts no new work, and notifies open connections", async () => {
-    const service = await startService();
+    const service = await startService({ config: { drainTimeoutMs: 600_000 } });
     const { id } = await withPost(service);
     const other = await withPost(service);
     const voter = await service.register();
@@ -239,13 +239,7 @@ describe("a service that stops", () => {
       .connect(PostService, "grpc")
       .downvotePost({ id: BigInt(other.id) }, { headers: { authorization: `Bearer ${voter.key}` } });
     // A call that came after the stop would be refused.
-    await waitUntil("both calls to wait for their locks", async () => {
-      const statements = await service.db.rows<{ db: string; Info: string | null }>("SHOW FULL PROCESSLIST");
-      const { database } = service.db.config;
-      return (
-        statements.filter(({ db, Info }) => db === database && /FROM posts.*FOR UPDATE$/s.test(Info ?? "")).length === 2
-      );
-    });
+    await someoneWaits(service.db, "posts", 2);
     const closed = service.app.close();
     await expect(fetch(`${service.url}/healthz`)).rejects.toThrow();
     for (const lock of locks) await lock.release();
@@ -284,7 +278,8 @@ describe("a service that stops", () => {
       .connect(PostService, "grpc")
       .upvotePost({ id: BigInt(id) }, { headers })
       .catch((error) => ConnectError.from(error).code);
-    await someoneWaits(service.db);
+    // A call that came after the stop would be refused.
+    await someoneWaits(service.db, "posts", 2);
     const closed = service.app.close();
     expect(await overRest).toBe("cut");
     expect([Code.Unavailable, Code.Aborted, Code.Internal, Code.Canceled]).toContain(await overGrpc);

@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { sendRaw } from "../support/fixture-server.ts";
 import { type Limited, startLimited } from "../support/limited.ts";
 import { type Service, startService } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
 import { callTool, connect, messageOf, postRaw, versions } from "./support.ts";
 
 let service: Service;
@@ -264,9 +265,10 @@ it("the log and the metrics know which call a message has made", async () => {
   const visitor = await connect(service);
   await callTool(visitor, "list_communities");
   await callTool(visitor, "get_comment", { id: 999_999 });
+  const lines = () => service.log.filter(({ operation }) => operation === "GetComment");
+  await waitUntil("the line of the request", () => lines().length > 0);
   const text = await (await fetch(service.app.metricsUrl as string)).text();
   expect(text).toContain('stoa_requests_total{operation="ListCommunities",protocol="mcp",code="ok"} 1');
   expect(text).toContain('stoa_requests_total{operation="GetComment",protocol="mcp",code="not_found"} 1');
-  const lines = service.log.filter(({ operation }) => operation === "GetComment");
-  expect(lines).toMatchObject([{ method: "POST", route: "/mcp", code: "not_found", status: 200 }]);
+  expect(lines()).toMatchObject([{ method: "POST", route: "/mcp", code: "not_found", status: 200 }]);
 });

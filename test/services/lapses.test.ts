@@ -219,8 +219,10 @@ describe("the first use of a key at the moment when its registration lapses", ()
     await connection.query("SELECT id FROM agents WHERE name = ? FOR UPDATE", [name]);
     const write = service.rest("posts", { key: body.api_key, body: { title: "A first post" } });
     await waitUntil("the use that waits", async () => {
-      const running = await service.db.rows<{ Info: string | null }>("SHOW FULL PROCESSLIST");
-      return running.some(({ Info }) => /UPDATE agents SET lapses_at/.test(Info ?? ""));
+      // Other test files use the same server.
+      const running = await service.db.rows<{ db: string | null; Info: string | null }>("SHOW FULL PROCESSLIST");
+      const ours = running.filter(({ db }) => db === service.db.config.database);
+      return ours.some(({ Info }) => /UPDATE agents SET lapses_at/.test(Info ?? ""));
     });
     await connection.query("UPDATE agents SET name = '[removed]', suspended = 1, lapses_at = NULL WHERE name = ?", [
       name,

@@ -14,13 +14,13 @@ export async function lockPost(db: TestDatabase, id: number): Promise<{ release(
   };
 }
 
-/** Resolves once a statement that locks a row of `table` waits in this database. */
-export async function someoneWaits(db: TestDatabase, table = "posts"): Promise<void> {
+/** Resolves once so many statements that lock a row of `table` wait in this database. */
+export async function someoneWaits(db: TestDatabase, table = "posts", count = 1): Promise<void> {
   const statement = new RegExp(`FROM ${table}.*FOR UPDATE$`, "s");
-  await waitUntil("a statement that waits for the lock", async () => {
+  await waitUntil(`${count} that wait for the lock`, async () => {
     // SHOW is used because MySQL's table of processes fails for statements with binary values.
     const running = await db.rows<{ db: string | null; Info: string | null }>("SHOW FULL PROCESSLIST");
     const waiting = running.filter((each) => each.db === db.config.database && statement.test(each.Info ?? ""));
-    return waiting.length > 0;
+    return waiting.length >= count;
   });
 }

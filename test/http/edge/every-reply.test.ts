@@ -221,8 +221,9 @@ it("a connection over the limit", async () => {
     date: expect.any(String),
     "retry-after": "1",
   });
-  const lines = log.filter(({ reqId }) => reqId === fields["x-request-id"]);
-  expect(lines).toMatchObject([{ msg: "request", status: 429, code: "rate_limited", address: "127.0.0.1" }]);
+  const lines = () => log.filter(({ reqId }) => reqId === fields["x-request-id"]);
+  await waitUntil("the line of the request", () => lines().length > 0);
+  expect(lines()).toMatchObject([{ msg: "request", status: 429, code: "rate_limited", address: "127.0.0.1" }]);
 });
 
 const echo = "/fixture.v1.EchoService";

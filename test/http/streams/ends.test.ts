@@ -86,7 +86,7 @@ it.each(kinds)("%s: a stream ends when its client leaves", async (kind: Kind) =>
 
 // These have services of their own, and wait most of the time.
 it.concurrent("streams of all kinds end with the service", async () => {
-  const stopping = await startStreaming();
+  const stopping = await startStreaming({}, { config: { drainTimeoutMs: 600_000 } });
   const streams = await Promise.all(kinds.map((kind) => openStream(stopping, kind)));
   const closed = stopping.app.close();
   const stopped = { code: "unavailable", message: "The service is stopping.", retryAfterSeconds: 1 };
