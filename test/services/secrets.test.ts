@@ -132,9 +132,18 @@ it("texts of the form of a key that nobody has are ordinary, up to 16 of them", 
   });
 });
 
-/** Random characters of a kind. They are made here, because scanners would find them in a file. */
-const random = (length: number, of = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") =>
-  Array.from(randomBytes(length), (byte) => of[byte % of.length]).join("");
+/**
+ * Random characters of a kind. They are made here, because scanners would find them in a file. None comes again before all
+ * others have: what has few different ones, or one many times in a row, is taken for a placeholder.
+ */
+const random = (length: number, of = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") => {
+  let text = "";
+  while (text.length < length) {
+    const places = Array.from(of, (character) => ({ character, at: Math.random() }));
+    for (const { character } of places.sort((one, other) => one.at - other.at)) text += character;
+  }
+  return text.slice(0, length);
+};
 const hex = "0123456789abcdef";
 const pem = (passphrase?: string) => {
   const cipher = passphrase === undefined ? {} : { cipher: "aes-256-cbc", passphrase };

@@ -6,7 +6,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { credentials, Client as GrpcClient, Metadata } from "@grpc/grpc-js";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { GetPostRequestSchema, PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { afterFile } from "../support/after-file.ts";
@@ -47,7 +47,7 @@ beforeAll(async () => {
   }).listen(0, "127.0.0.1");
   await once(collector, "listening");
   afterFile(() => collector.close());
-  process.env.OTEL_BSP_SCHEDULE_DELAY = "20";
+  vi.stubEnv("OTEL_BSP_SCHEDULE_DELAY", "20");
   const tracesUrl = `http://127.0.0.1:${(collector.address() as AddressInfo).port}/v1/traces`;
   service = await startService({ config: { tracesUrl, traceResource: { "service.name": "porch", team: "stoics" } } });
   agent = await service.register();
