@@ -45,7 +45,8 @@ export type KeyStanding = "current" | "grace" | "past";
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9_-]{2,31}$/;
 /**
  * Names that nobody can register, in lower case and without hyphens and underscores. The first would hide behind the route
- * /agents/register; under the others, an agent would seem to speak for the board, or to be nobody. Who has such a name keeps it.
+ * /agents/register; under the others, an agent would seem to speak for the board, or to be nobody. Agents that have such
+ * names keep them.
  */
 const reservedNames: ReadonlySet<string> = new Set([
   "register",
@@ -71,7 +72,7 @@ const reservedNames: ReadonlySet<string> = new Set([
 export const unusedLifetimeMs = keyLifetimeMs;
 
 /**
- * Registers an agent; `input` has passed the field rules. Returns the agent and its API key, which is not to be had again.
+ * Registers an agent; `input` has passed the field rules. Returns the agent and its API key, which cannot be shown again.
  * @param replyId the stored response that holds the key; it is erased when the key is first used
  * @throws StoaError `name_taken`; names are unique without regard to case.
  */
@@ -165,10 +166,10 @@ export function isAgentName(name: string): boolean {
 }
 
 /**
- * Gives an agent a new API key in place of the one that it came with, which stays good for `graceMs`; the key before that
- * one is gone.
+ * Gives an agent a new API key in place of the one that the call shows. That one stays good for `graceMs`; the key before it
+ * ends at once.
  * @param replyId the stored response that holds the key; it is erased when the key is first used
- * @returns undefined when the key that it came with is not the current one
+ * @returns undefined when the call does not show the current key
  */
 export async function rotateKey(
   { tx, now }: Unit,
@@ -182,7 +183,7 @@ export async function rotateKey(
     agentId: caller.id,
     from: hashApiKey(caller.apiKey),
     to: hashApiKey(apiKey),
-    // What ends at once ends by the row, whatever a clock says.
+    // A key without grace must end whatever the clock of a replica says.
     fromExpiresAt: graceMs === 0 ? 0 : oldKeyExpiresAt,
     keyReply: replyId,
   });

@@ -125,7 +125,7 @@ export class Board {
         };
         const made = await work(unit);
         if (unit.entries !== undefined) insertAtCommit(tx, unit.entries);
-        // An attempt that finds that the one before has committed notifies for that one.
+        // If an attempt finds that the one before has committed, the agents of that one are notified.
         notified = unit.notified ?? notified;
         return made;
       },

@@ -14,7 +14,7 @@ export interface Outcome {
 export const good: Outcome = { status: exitStatus.done, ok: true, reason: null };
 
 /**
- * What a failure says of a log.
+ * The outcome of a check of a log that has failed.
  * @param signal interrupts the command
  * @param undone what an interruption means
  * @throws errors that are no such result

@@ -11,7 +11,7 @@ export function fromTransport(error: unknown): StoaError {
   // fetch reports a connection that is lost in the midst of a stream as a TypeError.
   if (error.cause instanceof TypeError) return unreachable(error.cause);
   const [detail] = error.findDetails(ErrorDetailSchema);
-  // A call that this service does not have says nothing of what the call names.
+  // If the service does not have the call, that says nothing about the thing that the call names.
   if (detail !== undefined && error.code !== Code.Unimplemented) {
     const { retryAfterSeconds, field } = detail;
     return saidBy({

@@ -15,7 +15,7 @@ export interface BeginOptions {
   db: Database;
   /** The time in milliseconds since 1970 (UTC). */
   now: () => number;
-  /** Whether other replicas may serve, which do not know of the log yet. */
+  /** Whether other replicas may be serving that do not know of the log yet. */
   hasReplicas: boolean;
   signal: AbortSignal;
 }

@@ -53,7 +53,7 @@ const defaultIdentityLookMs = 10_000;
 const outboxLookMs = 1_000;
 /** How often the sequencer looks for entries, in milliseconds. */
 const sequenceMs = 200;
-/** How long writes that began before the log, or by a slow clock, may take until the import begins, in milliseconds. */
+/** How long the import waits for writes that began before the log, or on a replica with a slow clock, in milliseconds. */
 const settleMs = 30_000;
 /** How long a stop may take for the entries of the last requests, in milliseconds. */
 const restMs = 1_000;
@@ -84,7 +84,7 @@ export class BoardLog {
     const log = new BoardLog(options);
     const identity = (await readLogIdentity(db.reader(signal))) ?? (await log.#begin(signal));
     if (identity !== undefined) {
-      // A key that was just made is that of the log.
+      // A key that was just made is not in `key`, and is the one of the log.
       checkIdentity(identity, origin, key);
       await log.#start(identity, signal);
     }
@@ -123,7 +123,7 @@ export class BoardLog {
     else if (this.#contradictions.size < maxContradictions) this.#contradictions.add(item);
   }
 
-  /** Stops it. What the last requests have added is sequenced before, if that takes no longer than a moment. */
+  /** Stops it. The entries of the last requests are sequenced first, if that takes no longer than a second. */
   async stop(): Promise<void> {
     await Promise.all(this.#tickers.map((ticker) => ticker.stop()));
     await this.#sequenceRest();
@@ -167,7 +167,7 @@ export class BoardLog {
       // A new log is published before the start is over.
       if (signs && publisher.tree === undefined) await publisher.publish(signal);
     } catch (error) {
-      // It is tried again, and must find the folder unlocked.
+      // The next try must find the folder unlocked.
       await publisher.stop();
       throw error;
     }

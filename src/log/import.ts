@@ -22,7 +22,7 @@ export interface ImportOptions {
   db: Database;
   /** The time in milliseconds since 1970 (UTC). */
   now: () => number;
-  /** When every write adds its entry by itself, in milliseconds since 1970 (UTC): later rows need no import. */
+  /** From when on every write adds its own entry, in milliseconds since 1970 (UTC). Later rows need no import. */
   settledAt: number;
   /** How long the import stands still before a replica that has not sequenced last takes over, in milliseconds. */
   takeOverMs?: number | undefined;

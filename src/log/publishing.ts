@@ -36,7 +36,7 @@ export interface Publishing {
    * @param batch the entries from the newest note on, if this process has just committed them. Without it, as when a COMMIT
    *   got no answer, they are read from the database
    * @throws StoaError `unavailable` when database or disk fail. The tree then waits for its note: call it again later. It
-   *   does not throw because of an obstacle, which it finds: ask for `obstacle`
+   *   does not throw when it meets an obstacle: ask for `obstacle`
    */
   publish(signal: AbortSignal, batch?: CommittedBatch): Promise<void>;
 }

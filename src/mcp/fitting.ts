@@ -1,4 +1,4 @@
-/** How large the text of a result may be, in bytes of its JSON string. What is around it has room in 40 KB. */
+/** How large the text of a result may be, in bytes of its JSON string. The rest of the 40 KB is for what surrounds it. */
 const maxText = 38_000;
 
 /** The parts of a read that its caller may choose. Undefined where the read has no such input. */

@@ -23,7 +23,7 @@ export const eventBytes: StreamFormat<Uint8Array> = {
 export interface InboxEvents extends ServerEventBus {
   /** Resolves when no event will come any more, for whatever reason. */
   readonly ended: Promise<void>;
-  /** To be called when an event is sent. Until then, no other one is made: one says as much as many. */
+  /** To be called when an event is sent. Until then no other event is made: several would say no more than one. */
   sent(): void;
 }
 

@@ -3,9 +3,9 @@ import { StoaError } from "../errors.ts";
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 /**
- * Refuses a request that a page of another site makes, as MCP requires: a page could reach a service in its visitor's
- * network by rebinding its own name, and then Host says that name, too. So Origin is compared with the address that the
- * service is known by. Programs send no Origin.
+ * Refuses requests from pages of other sites, as MCP requires. By DNS rebinding such a page can reach a service in the network
+ * of its visitor, and then Host has the name of the page's site. So Origin is compared with the public address of the service.
+ * Programs send no Origin.
  * @throws StoaError `forbidden`
  */
 export function checkOrigin(origin: string | undefined, siteUrl: string): void {

@@ -104,7 +104,7 @@ export class McpProtocol {
       keepAliveMs: 0,
     });
     events.ended.then(() => handler.close()).catch(this.#onerror);
-    // Not by the signal, but by the end of the events, which the client is told.
+    // The stream ends with the events, because the client is told of that. The signal would cut it off.
     const unending = new McpRequest(request, { signal: null });
     return { response: await handler.fetch(unending, { parsedBody }), events };
   }
@@ -148,8 +148,8 @@ export class McpProtocol {
 }
 
 /**
- * Whether an agent asks to listen to its inbox. Other resources are taken from what it asks for: their changes are not told, and
- * the SDK would say that they were.
+ * Whether an agent asks to listen to its inbox. Other resources are removed from the request: this server does not report their
+ * changes, and the SDK would promise to.
  */
 function asksForInbox(body: unknown, { isAgent }: Visitor): boolean {
   const { method, params } = body as {

@@ -190,7 +190,7 @@ function readBody(bytes: Buffer): { body: unknown; toolArguments: Input | undefi
   return { body, toolArguments: given as Input };
 }
 
-/** Measures a value and all values in it, without the value `without`: how many they are, and their texts and names. */
+/** Counts a value and all values in it, except `without`, and the characters of their texts and names. */
 function measure(value: JsonValue, without: JsonValue | undefined, size = { values: 0, characters: 0 }): typeof size {
   size.values += 1;
   if (typeof value === "string") size.characters += value.length;

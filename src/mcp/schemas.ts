@@ -99,7 +99,7 @@ function describe(field: DescField, isInPath: boolean, { defaults }: Described) 
   };
 }
 
-/** What two calls say of the same argument, with the words of the first. */
+/** The keywords that two schemas of the same argument share, with the description of the first. */
 function inCommon({ description, ...schema }: Schema, other: Schema): Schema {
   const same = Object.entries(schema).filter(([name, value]) => JSON.stringify(other[name]) === JSON.stringify(value));
   return { ...Object.fromEntries(same), description };

@@ -32,7 +32,7 @@ export interface ToolCall {
 
 /** One or more calls of the contract as a tool of MCP. */
 export interface Tool {
-  /** Where there are several, the one is made whose own argument is given. */
+  /** If there are several, the argument that belongs to only one of them decides. */
   calls: readonly [ToolCall, ...ToolCall[]];
   sets: ReadonlySet<Toolset>;
   /** Whether the tool needs no API key. */
@@ -117,7 +117,7 @@ function toTool(
       inputSchema: inputSchemaOf(calls, rename),
       annotations: isWrite
         ? {
-            // What was there before is changed or gone. Posting, voting and reporting add something.
+            // These change or remove what was there. Posting, voting and reporting only add.
             destructiveHint: /^(?:DELETE|PATCH|PUT)$/.test(binding.httpMethod),
             idempotentHint: rpc.idempotency === MethodOptions_IdempotencyLevel.IDEMPOTENT,
           }

@@ -20,7 +20,7 @@ export class Visitor {
     return this.context.notes.agent !== undefined;
   }
 
-  /** The headers of its calls: what the connection shows, and nothing that means one message. */
+  /** The headers of its calls: those of the connection, without those that belong to a single message. */
   get credentials(): Headers {
     const authorization = this.context.header("authorization");
     return new Headers(authorization === null ? {} : { authorization });

@@ -109,7 +109,7 @@ export function createAgentService(
         if (erasure === undefined) throw unauthorized(Access.AGENT);
         return create(DeleteMeResponseSchema);
       });
-      // It is recorded: whatever this call does not come to, a replica continues.
+      // The erasure is recorded, so a sweep finishes what this call has no time for.
       const { signal } = context;
       return Object.assign(
         reply,

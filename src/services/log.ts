@@ -45,7 +45,7 @@ export function createLogService(boardLog: LogAccess, board: Board, siteUrl: str
   const { method } = LogService;
   const firstOfPage = integerDefault(ListLogEntriesRequestSchema.field.from);
   const pageSize = integerDefault(ListLogEntriesRequestSchema.field.limit);
-  // To look an option up takes longer than the rest of a tile.
+  // Looking an option up takes longer than everything else about a tile.
   const bodyOf = (rpc: DescMethod) => {
     const contentType = getOption(rpc, media_type);
     return (data: Uint8Array) => ({ contentType, data });

@@ -133,7 +133,7 @@ export function createModerationService(
         erasure = await eraseAgent(unit, name, toAct(reason, note), content);
         return create(EraseAgentResponseSchema, { agentId: BigInt(erasure.item_id) });
       });
-      // It is recorded: whatever this call does not come to, a replica continues.
+      // The erasure is recorded, so a sweep finishes what this call has no time for.
       if (erasure !== undefined) Object.assign(reply, await finishErasure(board, signal, erasure, endOf(signal)));
       if (content) {
         const created = await listCommunitiesOf(board.read(signal), Number(reply.agentId));

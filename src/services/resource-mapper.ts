@@ -65,7 +65,7 @@ export class ResourceMapper {
     });
   }
 
-  // What feeds and threads hold by the dozen is written out, where `create` would take as long as all else together.
+  // Feeds and threads have dozens of these. They are object literals: `create` would take as long as everything else.
 
   post(row: PostView): Post {
     const site = this.#siteUrl;

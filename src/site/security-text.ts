@@ -5,7 +5,7 @@ import { Precompressed } from "../http/replies/precompressed.ts";
 export interface Security {
   /** URIs, the preferred one first. */
   contacts: readonly string[];
-  /** The date, YYYY-MM-DD, on which this ends to be valid. */
+  /** The date, YYYY-MM-DD, on which this expires. */
   expires: string;
 }
 

@@ -69,7 +69,7 @@ export async function unsubscribe(unit: Unit, caller: Caller, followed: Followed
 }
 
 /**
- * Finds what can be followed. What does not stand any more can only be left.
+ * Finds what can be followed. What does not stand any more can only be unfollowed.
  * @throws StoaError `not_found`; `bad_input`, field `target`, for what is no id of a post
  */
 async function find(

@@ -17,7 +17,7 @@ let used = 0;
 
 function newSalt(): Buffer {
   if (used === pool.length) {
-    // Salts that were taken out still use the pool before.
+    // The old pool is not filled again: salts that were given out are views of it.
     pool = randomFillSync(Buffer.allocUnsafeSlow(pooledSalts * saltBytes));
     used = 0;
   }

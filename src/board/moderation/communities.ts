@@ -49,7 +49,7 @@ export async function appointModerator(
 }
 
 /**
- * Ends that an agent is a moderator of a community. A repeat changes nothing.
+ * Dismisses a moderator of a community. A repeat changes nothing.
  * @throws StoaError `not_found`; `forbidden` for anybody but the operator, the creator, and a moderator who resigns
  */
 export async function dismissModerator(

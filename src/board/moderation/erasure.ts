@@ -43,7 +43,7 @@ export async function finishErasure(
 
 /** The erasures of agents that are not finished, at most 1,000. */
 export async function listErasures(db: Queryable): Promise<UnfinishedRemoval[]> {
-  // No item of another kind comes before them.
+  // Agents and authors come first in the order of the keys.
   const first = await listUnfinished(db, undefined, maxListed);
   return first.filter(({ item }) => item === "agent" || item === "author");
 }

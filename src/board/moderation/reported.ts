@@ -46,7 +46,7 @@ export async function keepDeleted(unit: Unit, text: ReportedVersion): Promise<vo
 }
 
 async function keep({ tx, now }: Unit, text: ReportedVersion): Promise<void> {
-  // Who reports a secret wants it gone. Only another reason has the text kept.
+  // It is kept only if it was reported for a reason that does not erase a text at once.
   const isKept = await isVersionReported(tx, text, text.version, [...erasedAtOnce]);
   await putReportedText(tx, isKept ? text : { ...text, title: "", body: "" }, now + keptMs);
 }

@@ -67,7 +67,7 @@ async function checkBundle(
   const hashes = new Uint8Array(width * hashBytes);
   for (const [at, entry] of parseBundle(bytes, width).entries()) {
     const hash = logFunctions.sha256(leafInput(entry));
-    // To wait for what is there takes longer than to compute it.
+    // Awaiting a hash that is already there takes longer than computing it.
     hashes.set(hash instanceof Uint8Array ? hash : await hash, at * hashBytes);
   }
   const isRight =

@@ -62,7 +62,7 @@ export class MirrorFolder implements LogFiles {
     await this.keep(tile);
   }
 
-  /** Takes a tile or a bundle that is there as one of the next tree. @throws StateError */
+  /** Counts a tile or a bundle that is already there as one of the next tree. @throws StateError */
   async keep(tile: Tile | Bundle): Promise<void> {
     this.#unsynced.push(join(this.path, formatTilePath(tile)));
     if (this.#unsynced.length >= maxUnsynced) await this.#attempt(() => this.#sync());

@@ -13,7 +13,7 @@ async function verifyEd25519(
     const key = await crypto.subtle.importKey("raw", Uint8Array.from(publicKey), "Ed25519", false, ["verify"]);
     return await crypto.subtle.verify("Ed25519", key, Uint8Array.from(signature), message);
   } catch (error) {
-    // 32 bytes that are no point of the curve have signed nothing.
+    // These 32 bytes are not a point of the curve, so no signature is theirs.
     if (error instanceof DOMException && error.name === "DataError") return false;
     throw error;
   }

@@ -116,7 +116,7 @@ export class SignedLog {
       throw new LogFinding(fault, `the log does not begin with the ${tree.size} entries ${when}`);
   }
 
-  /** Reads the newest checkpoint. One of a replica that is late may be older, and must be consistent, too. */
+  /** Reads the newest checkpoint. A replica that is late may give an older one, which must be consistent, too. */
   async #advance(): Promise<void> {
     const note = await this.source.checkpoint();
     if (note === undefined) throw new LogFinding("gone", "the checkpoint is gone");

@@ -73,12 +73,12 @@ export class LogFolder {
 
   /**
    * Begins a folder that has no checkpoint.
-   * @param range of the entries that it will not have, of a size that is a multiple of `segmentEntries`
+   * @param range the entries that it will not have; their number is a multiple of `segmentEntries`
    */
   async begin(range: CompactRange): Promise<void> {
     await this.#segments.make();
     await this.#segments.dropAfter(undefined, 0);
-    // Without any checkpoint, entries are a sign that it was lost.
+    // Entries without a checkpoint mean that the checkpoint was lost.
     await this.#folder.write(checkpointName, new Uint8Array());
     this.#stored = { tree: undefined, range, bytes: 0 };
   }

@@ -14,7 +14,7 @@ export interface SignedTree extends Tree {
   note: Uint8Array;
 }
 
-/** How many entries a file has, but for the newest: a full tile of level 1. */
+/** How many entries each file has, except the newest: as many as a full tile of level 1 covers. */
 export const segmentEntries = 65_536;
 
 /** Files of the folder are missing, cut off or changed. */
@@ -85,7 +85,7 @@ export class Segments extends KeptFolder {
     }
   }
 
-  /** Drops what follows the first `bytes` bytes of a file, and the files after it. Without a file: all of them. */
+  /** Drops what follows the first `bytes` bytes of a file, and the files after it. Without a file, it drops all files. */
   async dropAfter(segment: string | undefined, bytes: number): Promise<void> {
     for (const name of await this.names()) {
       const [number = ""] = name.split(".");
@@ -168,7 +168,7 @@ export class Extension {
     });
     try {
       if ((await file.stat()).size < this.#bytes) throw new FolderDamage(`${path} was cut off`);
-      // What follows was given up.
+      // What follows is from an extension that was given up.
       await file.truncate(this.#bytes);
       return file;
     } catch (error) {

@@ -25,7 +25,7 @@ import { findStandingEntry, readLostRanges } from "../lost-ranges.ts";
 /** How many rows are read at once. Each has 40 KB at most. */
 const portion = 128;
 
-/** What a row is in the log. */
+/** How a row compares with the log. */
 type State = "agrees" | "contradicts" | "not in the log";
 
 const problems = {
@@ -36,7 +36,7 @@ const problems = {
 /**
  * Compares each text that stands with its newest commitment.
  * @param isImported whether texts without a salt should be in the log, too
- * @param repairIn the database in which texts are added that are not in the log. One that contradicts it is never changed
+ * @param repairIn the database in which it adds texts that the log lacks. A text that contradicts the log is never changed
  */
 export async function* checkCommitments(
   db: Queryable,
@@ -83,7 +83,7 @@ export async function* checkRemovedTexts(db: Queryable): AsyncGenerator<Finding,
   }
 }
 
-/** Finds posts, comments and agents that the log has, and of whose deletion by the author, or end, it does not tell. */
+/** Finds posts and comments that their authors deleted, and agents that ended, whose end is missing in the log. */
 export async function* checkDeletions(db: Queryable): AsyncGenerator<Finding, void> {
   for (const [item, table] of [
     ["post", "removed_posts"],
@@ -106,7 +106,7 @@ export async function* checkDeletions(db: Queryable): AsyncGenerator<Finding, vo
   }
 }
 
-/** How often a text is looked at again that is edited meanwhile. */
+/** How often a text that is edited meanwhile is looked at again. */
 const maxLooks = 5;
 
 /**
@@ -129,7 +129,7 @@ async function lookAgain<Kind extends SaltedKind>(
     if (!isSame) continue;
     const state = stateOf(kind, before, newest);
     const lost = state === "contradicts" ? await readLostRanges(db) : [];
-    // An edit may be lost that the newest entry tells of.
+    // The newest entry may be of an edit that was lost with a restored database.
     return lost.length === 0 ? state : stateOf(kind, before, (await findStandingEntry(db, kind, id, lost))?.entry);
   }
   return "agrees";

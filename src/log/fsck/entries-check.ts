@@ -108,7 +108,7 @@ export class EntriesCheck {
         yield { subject: "log_entries.entry", key, problem: "an entry of type log is the first one, and no other is" };
       }
       if (entry.type === "log") yield* this.#checkIdentity(entry);
-      // The positions of acts and receipts are those of the tables, which lack what is lost.
+      // The tables lack the rows of lost entries, so these do not count for the positions of acts and receipts.
       if (isLost(this.#lost, row.idx)) continue;
       if (entry.type === "act") acts.push(row);
       if (entry.type === "receipt") receipts.push(row);

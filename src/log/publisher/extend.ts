@@ -17,14 +17,14 @@ import type { CommittedBatch } from "../publishing.ts";
 /** How many entries are read from the database at a time. */
 const readEntries = 1_024;
 
-/** The database contradicts what this replica has published, or itself. The message is a sentence without its end. */
+/** The database contradicts what this replica has published, or itself. The message is a sentence without its full stop. */
 export class Contradiction extends Error {
   override readonly name = "Contradiction";
 }
 
 /**
- * Appends to the folder what it lacks of a tree.
- * @param tree one of the database that is not smaller than the folder's
+ * Appends the entries of a tree that the folder lacks.
+ * @param tree a tree of the database that is not smaller than the folder's
  * @param batch entries that need not be read from the database
  * @returns the extension, with everything on the disk. Nothing counts before it is adopted
  * @throws Contradiction if the entries in the database do not lead to the tree; FolderDamage; StoaError

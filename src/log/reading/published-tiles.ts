@@ -23,7 +23,7 @@ const maxTiles = 256;
 const maxVerified = 16_384;
 /** How long a request waits for a tile that is not published here yet, in milliseconds. */
 const waitMs = 1_000;
-/** A replica is not further behind the others than this. Nothing beyond is waited for. */
+/** How many entries a replica may be behind the others. Requests do not wait for entries beyond that. */
 const maxBehind = 65_536;
 
 export interface EntryPage {
@@ -34,7 +34,7 @@ export interface EntryPage {
   nextFrom: number | undefined;
 }
 
-/** The tree that is published here, as tiles. Tiles, bundles and proofs lead to the signed root; else they are not given. */
+/** The tree that is published here, as tiles. Tiles, bundles and proofs are given only if they lead to the signed root. */
 export class PublishedTiles {
   readonly #db: Database;
   readonly #published: PublishedTree;
@@ -133,7 +133,7 @@ export class PublishedTiles {
     return { size, entries, nextFrom: published[limit]?.idx };
   }
 
-  /** The tiles of a tree. Requests share those of the newest, which are read for none of them alone. */
+  /** The tiles of a tree. Requests share the tiles of the newest tree, so no request that ends stops a read. */
   #open(tree: SignedTree): Promise<TiledTree> {
     if (this.#opened?.tree !== tree) {
       const db = this.#db.longReader(this.#stopping);

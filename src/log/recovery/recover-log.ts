@@ -67,7 +67,7 @@ export async function recoverLog(source: LogSource | undefined, options: Recover
 
 /**
  * Opens the tree of the database.
- * @returns whether its tree has a tree that is not larger in it
+ * @returns a function that says whether the tree begins with another one, which is not larger
  * @throws Error with one line if its tiles are not those of its head
  */
 async function openTree(db: Database, head: LogHead, signal: AbortSignal): Promise<(tree: Tree) => Promise<boolean>> {

@@ -15,7 +15,7 @@ export const maxBatch = 1_024;
 export interface Pending {
   outbox: readonly OutboxRow[];
   records: readonly NewLogEntry[];
-  /** The newest act and the newest receipt that have entries then. */
+  /** The newest act and the newest receipt that have entries after this transaction. */
   acts: number;
   receipts: number;
 }
@@ -28,9 +28,9 @@ export function whatWaits({ oldest, acts, newestAct, receipts, newestReceipt }: 
 }
 
 /**
- * Reads what comes next. Acts and receipts are those of the state: an entry that comes before one of them was in the outbox
- * by then.
- * @param db of the server of the state, which must not see less than that
+ * Reads what comes next. Acts and receipts end with those of the state, and the outbox is read after the state. So every entry
+ * that belongs before one of these acts or receipts is found.
+ * @param db reads from the server of the state, and must see at least what the state shows
  * @param floor as in `listOutbox`
  * @param beginsAt from when on the log is: what is older is imported. In milliseconds since 1970 (UTC)
  */
@@ -49,7 +49,7 @@ export async function readPending(
   const newReceipts = left > 0 ? await listReceiptSummaries(db, receipts, left) : [];
   for (const receipt of withoutGap(newReceipts, receipts, "seq")) {
     const record = entryOfReceipt(receipt, beginsAt);
-    // fsck tells of a receipt that is damaged. Everything else goes on.
+    // fsck reports a damaged receipt. Everything before it goes on.
     if (record === undefined) break;
     records.push(record);
   }

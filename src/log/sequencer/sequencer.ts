@@ -51,7 +51,7 @@ export class Sequencer {
     try {
       while (await this.#step(signal));
     } catch (error) {
-      // A run that is stopped is ended by the last one of this replica.
+      // At a stop the rest is sequenced by one more run, which needs to know that this replica goes on.
       if (!signal.aborted) this.#goesOn = false;
       throw error;
     }

@@ -64,7 +64,7 @@ export interface ItemKey {
   id: number;
 }
 
-/** The types of items that are written with their post or comment. Of the others there may be many about the same. */
+/** The types of items that are written with their post or comment. Of other types, one text may have many items. */
 export const wordTypes = "('post_comment', 'comment_reply', 'mention')";
 
 /** The items about a post or comment that were written with it, in the order of the agents: at most `maxRecipients`. */

@@ -37,8 +37,8 @@ export async function insertIntoOutbox(tx: Tx, entries: readonly NewLogEntry[]):
 }
 
 /**
- * The entries with the lowest ids after `floor`. A later commit may have a lower id than one that was read before: begin at 0,
- * unless it is that of rows that were read long ago.
+ * The entries with the lowest ids after `floor`. A later commit may have a lower id than one that was read before. So begin at
+ * 0, or after rows that were read long ago.
  */
 export function listOutbox(db: Queryable, floor: number, limit: number): Promise<OutboxRow[]> {
   const sql = "SELECT id, item, item_id, entry FROM log_outbox WHERE id > ? ORDER BY id LIMIT ?";

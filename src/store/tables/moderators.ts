@@ -62,7 +62,7 @@ export async function putModerator(tx: Tx, communityId: number, agentId: number,
 }
 
 /**
- * Makes an agent a moderator no more: of up to `limit` communities that others created, and of up to `limit` that it created
+ * Dismisses an agent as a moderator: of up to `limit` communities that others created, and of up to `limit` that it created
  * itself after the community `after`.
  * @returns the last of its own, or `after`; undefined if no more are left
  */

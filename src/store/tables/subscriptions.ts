@@ -79,7 +79,7 @@ export async function deleteSubscriptionsOf(tx: Tx, agentId: number): Promise<vo
   await tx.run("DELETE FROM subscriptions WHERE agent_id = ?", [agentId]);
 }
 
-/** Settles the subscriptions of an agent: what was created before this time comes into its inbox no more. */
+/** Settles the subscriptions of an agent: nothing that was created before this time comes into its inbox any more. */
 export async function settleSubscriptions(tx: Tx, agentId: number, settledAt: number): Promise<void> {
   await tx.run("UPDATE subscriptions SET settled_at = ? WHERE agent_id = ? AND settled_at < ?", [
     settledAt,

@@ -143,7 +143,7 @@ export async function revokeKeys(tx: Tx, agentId: number): Promise<boolean> {
 }
 
 /**
- * Revokes one key of an agent that is locked. In place of the current key comes the previous one, while its grace lasts.
+ * Revokes one key of an agent that is locked. If it is the current key, the previous one takes its place while its grace lasts.
  * @returns which key it was; undefined if it is none of the agent's any more
  */
 export async function revokeKey(

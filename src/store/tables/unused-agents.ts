@@ -44,7 +44,7 @@ export async function hasTraces(tx: Tx, agentId: number): Promise<boolean> {
   return (await tx.rows<{ used: number }>(sql, [agentId]))[0]?.used === 1;
 }
 
-/** Frees the name of an agent that is erased. What takes its place is the name of nobody. */
+/** Frees the name of an agent that is erased. The row gets a key that no name has. */
 export async function freeName(tx: Tx, agentId: number): Promise<void> {
   await tx.run("UPDATE agents SET name_key = ? WHERE id = ?", [`[${agentId}]`, agentId]);
 }

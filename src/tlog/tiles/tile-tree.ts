@@ -40,7 +40,7 @@ export class TileTree {
         const children = (below + 2 * index) * hashBytes;
         input.set(hashes.subarray(children, children + 2 * hashBytes), 1);
         const hash = sha256(input);
-        // To wait for what is there takes longer than to compute it.
+        // Awaiting a hash that is already there takes longer than computing it.
         hashes.set(hash instanceof Uint8Array ? hash : await hash, (begin + index) * hashBytes);
       }
     }
