@@ -34,6 +34,12 @@ it("the table of settings in docs/reference.md has exactly what the configuratio
   expect(documented.sort()).toEqual([...read].sort());
 });
 
+it("each alert has a row in docs/operating.md that says what to do", () => {
+  const alerts = readFileSync(join(root, "deploy/prometheus/alerts.yaml"), "utf8").matchAll(/- alert: (\w+)/g);
+  const rows = [...page.matchAll(/^\| (`Stoa[^|]*) \|/gm)].flatMap(([, cell]) => cell?.match(/Stoa\w+/g) ?? []);
+  expect(rows.sort()).toEqual([...alerts].map(([, name]) => name).sort());
+});
+
 it("the log messages that docs/operating.md quotes are those of the service", () => {
   const files = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" }).filter((name) =>
     name.endsWith(".ts"),
