@@ -7,18 +7,10 @@ import { basename, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { getCACertificates } from "node:tls";
 import { type Flavour, findClient } from "../../process/programs.mjs";
+import type { DatabaseAddress } from "../database/pool/socket.ts";
 
-/** Where one server is. */
-export interface ServerAddress {
-  host?: string;
-  port?: number;
-  socketPath?: string;
-  user: string;
-  password?: string;
-  database: string;
-  /** PEM texts. The server's certificate and its name are always verified. */
-  ssl?: { ca?: string; cert?: string; key?: string; rejectUnauthorized: true; verifyIdentity: true };
-}
+/** A database by its name, and where it is. */
+export type NamedDatabase = DatabaseAddress & { database: string };
 
 export interface ClientProgram {
   readonly command: string;
@@ -68,7 +60,7 @@ export function clientProgram(purpose: "dump" | "sql", flavour: Flavour, folders
 export function runClient(
   { command, flavour }: ClientProgram,
   args: readonly string[],
-  address: ServerAddress,
+  address: DatabaseAddress,
   signal: AbortSignal,
 ): RunningProgram {
   const files = optionFiles(flavour, address).map(unnamedFile);
@@ -105,7 +97,7 @@ async function ending(child: ChildProcess, command: string, signal: AbortSignal)
 }
 
 /** The text of an options file, then the texts of the files that it names. */
-function optionFiles(flavour: Flavour, address: ServerAddress): string[] {
+function optionFiles(flavour: Flavour, address: DatabaseAddress): string[] {
   const { host = "localhost", port = 3306, socketPath, user, password, ssl } = address;
   const pems: string[] = [];
   const lines = ["[client]"];

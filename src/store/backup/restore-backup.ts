@@ -9,7 +9,7 @@ import { readMigrations } from "../schema/migration-files.ts";
 import { listTables, readRecords, restoreMark } from "../schema/migration-records.ts";
 import { putLogRestored, readLogHead } from "../tables/log-head.ts";
 import { readHead } from "../tables/receipts.ts";
-import { type ClientProgram, clientProgram, runClient, type ServerAddress } from "./client-program.ts";
+import { type ClientProgram, clientProgram, type NamedDatabase, runClient } from "./client-program.ts";
 import { type BackupHeader, findSchemaProblem } from "./format.ts";
 import { flavourOf, readEngine } from "./server.ts";
 
@@ -33,11 +33,11 @@ export interface RestoreOptions {
   /** The bytes of the backup. They have been checked, and are checked again: it throws at the end if they have changed. */
   content: AsyncIterable<Buffer>;
   /** An account that may create tables and triggers. */
-  migrating: ServerAddress;
+  migrating: NamedDatabase;
   /** The same account, without timeouts. */
   db: Database;
   /** The account of the service. */
-  serving: ServerAddress;
+  serving: NamedDatabase;
   signal: AbortSignal;
 }
 
@@ -181,7 +181,7 @@ async function findRemains(db: Queryable): Promise<string[]> {
  * Checks that no service uses the database. A running service keeps connections open, even if its database was recreated.
  * @throws Error when an account that this one may see uses the database
  */
-async function checkUnused(serving: ServerAddress, signal: AbortSignal): Promise<void> {
+async function checkUnused(serving: NamedDatabase, signal: AbortSignal): Promise<void> {
   const db = new Database({ address: serving, connections: 1 });
   try {
     const reader = db.longReader(signal);

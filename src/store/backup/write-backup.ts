@@ -4,7 +4,7 @@ import { createdTables, isTrigger, type Migration } from "../schema/migration-fi
 import { appliedMigrations, incompleteReason, listTables, recordTables } from "../schema/migration-records.ts";
 import { describeSchema } from "../schema/schema-dump.ts";
 import { readHead } from "../tables/receipts.ts";
-import { clientProgram, runClient, type ServerAddress } from "./client-program.ts";
+import { clientProgram, type NamedDatabase, runClient } from "./client-program.ts";
 import { type BackupHeader, endText, headerText } from "./format.ts";
 import { flavourOf, readEngine } from "./server.ts";
 
@@ -61,7 +61,7 @@ const settings = {
 
 export interface BackupOptions {
   /** An account that may read every table. */
-  address: ServerAddress;
+  address: NamedDatabase;
   signal: AbortSignal;
   now: Date;
   /** Receives the next part of the text. The backup waits for it. */
@@ -142,7 +142,7 @@ async function copy(
 async function* dump(
   engine: string,
   tables: readonly string[],
-  server: ServerAddress,
+  server: NamedDatabase,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
   const program = clientProgram("dump", flavourOf(engine));

@@ -9,8 +9,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp } from "../../../src/app/app.ts";
 import { readConfig } from "../../../src/config/config.ts";
 import { type PrivateServer, startPrivateServer } from "../../../src/private-database/server/private-server.ts";
-import { clientProgram, runClient, type ServerAddress } from "../../../src/store/backup/client-program.ts";
+import { clientProgram, runClient } from "../../../src/store/backup/client-program.ts";
 import { Database } from "../../../src/store/database/database.ts";
+import type { DatabaseAddress } from "../../../src/store/database/pool/socket.ts";
 import { operateWith } from "../../operator/support.ts";
 import { waitUntil } from "../../support/wait.ts";
 
@@ -157,7 +158,7 @@ describe("a database server whose certificate a private authority signed", () =>
       const program = runClient(
         clientProgram("sql", "mariadb"),
         ["-e", "SELECT 1", "stoa"],
-        database as ServerAddress,
+        database as DatabaseAddress,
         never,
       );
       await expect(program.done).rejects.toThrow(/ERROR 2026 .*(?:certificate|SSL|TLS)/);

@@ -1,9 +1,15 @@
 import { connect, isIP, type Socket } from "node:net";
-import type { ConnectionOptions } from "mysql2";
 
 /** Where the database is, and the account. */
-export interface DatabaseAddress
-  extends Pick<ConnectionOptions, "host" | "port" | "socketPath" | "user" | "password" | "database" | "ssl"> {
+export interface DatabaseAddress {
+  host?: string;
+  port?: number;
+  socketPath?: string;
+  user: string;
+  password?: string;
+  database?: string;
+  /** PEM texts. The server's certificate and its name are always verified. */
+  ssl?: { ca?: string; cert?: string; key?: string; rejectUnauthorized: true; verifyIdentity: true };
   /** Whether reads wait, on a cluster, for what its other servers have acknowledged; by default they do. */
   syncReads?: boolean;
 }
