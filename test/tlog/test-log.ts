@@ -2,6 +2,7 @@
 import { appendToTiles } from "../../src/tlog/tiles/growth.ts";
 import { formatTilePath, fullWidth, type Tile } from "../../src/tlog/tiles/tile-path.ts";
 import { TiledTree } from "../../src/tlog/tiles/tiled-tree.ts";
+import { hashesAt, widthAt } from "../../src/tlog/tiles/widths.ts";
 import { CompactRange } from "../../src/tlog/tree/compact-range.ts";
 import { hashBytes } from "../../src/tlog/tree/hashing.ts";
 import { hasher, sha256 } from "./node-functions.ts";
@@ -46,6 +47,18 @@ export class TestLog {
   at(size: number, root: Uint8Array): Promise<TiledTree> {
     return TiledTree.open({ size, root }, this.read, sha256);
   }
+}
+
+/** The tiles that a tree gains or extends when it grows, with their widths after that, by level and index. */
+export function touchedTiles(from: number, to: number): Tile[] {
+  const tiles: Tile[] = [];
+  for (let level = 0; hashesAt(level, to) > 0; level++) {
+    const [begin, end] = [hashesAt(level, from), hashesAt(level, to)];
+    for (let index = Math.floor(begin / fullWidth); index * fullWidth < end && begin < end; index++) {
+      tiles.push({ level, index, width: widthAt(level, index, to) });
+    }
+  }
+  return tiles;
 }
 
 /** The roots of the trees with 0, 1, … `size` entries. */

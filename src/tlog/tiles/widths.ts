@@ -1,6 +1,4 @@
 // Which tiles a tree of some size has. The bundles of entries are those of level 0.
-import { TlogError } from "../error.ts";
-import { isSize } from "../tree/ranges.ts";
 import { fullWidth, type Tile } from "./tile-path.ts";
 
 /** How many hashes a level of tiles has in a tree of `size` entries: floor(size / 256^level). */
@@ -16,25 +14,6 @@ export function widthAt(level: number, index: number, size: number): number {
 /** The partial tiles of a tree, from the lowest level to the highest. There is at most one at each level. */
 export function partialTiles(size: number): Tile[] {
   return lastTiles(size).filter(({ width }) => width < fullWidth && width > 0);
-}
-
-/**
- * The tiles that a tree gains or extends when it grows, with their widths after that, by level and index.
- * @throws TlogError `out_of_range` if it does not grow, or shrinks
- */
-export function touchedTiles(from: number, to: number): Tile[] {
-  if (!isSize(from) || !isSize(to) || from > to) {
-    throw new TlogError("out_of_range", `a tree of ${from} entries does not grow to ${to}`);
-  }
-  const tiles: Tile[] = [];
-  for (let level = 0; hashesAt(level, to) > 0; level++) {
-    const end = hashesAt(level, to);
-    const begin = hashesAt(level, from);
-    for (let index = Math.floor(begin / fullWidth); index * fullWidth < end && begin < end; index++) {
-      tiles.push({ level, index, width: widthAt(level, index, to) });
-    }
-  }
-  return tiles;
 }
 
 /** The tile at each level in which the next hash will stand, which may be empty. */

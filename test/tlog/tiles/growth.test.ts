@@ -2,10 +2,10 @@
 import { hash } from "node:crypto";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { formatTilePath, fullWidth, type Tile } from "../../../src/tlog/tiles/tile-path.ts";
-import { hashesAt, partialTiles, touchedTiles, widthAt } from "../../../src/tlog/tiles/widths.ts";
+import { formatTilePath } from "../../../src/tlog/tiles/tile-path.ts";
+import { hashesAt, partialTiles, widthAt } from "../../../src/tlog/tiles/widths.ts";
 import { ask } from "../reference.ts";
-import { TestLog, testEntries } from "../test-log.ts";
+import { TestLog, testEntries, touchedTiles } from "../test-log.ts";
 
 /** The tiles of Go by their paths, with the SHA-256 of what stands in them. */
 type Tiles = Record<string, string>;
@@ -82,11 +82,4 @@ it("the widths at the largest size are exact", () => {
     [6, 31],
   ]);
   expect(hashesAt(6, size)).toBe(31);
-});
-
-it("what does not grow touches nothing, and what shrinks is refused", () => {
-  expect(touchedTiles(256, 256)).toEqual([]);
-  expect(() => touchedTiles(5, 4)).toThrow(expect.objectContaining({ code: "out_of_range" }));
-  const full: Tile = { level: 0, index: 0, width: fullWidth };
-  expect(touchedTiles(255, 256)).toEqual([full, { level: 1, index: 0, width: 1 }]);
 });

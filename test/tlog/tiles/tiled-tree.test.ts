@@ -6,10 +6,10 @@ import { proveConsistency, proveInclusion, rangeOf } from "../../../src/tlog/til
 import { formatTilePath, type Tile } from "../../../src/tlog/tiles/tile-path.ts";
 import type { TileTree } from "../../../src/tlog/tiles/tile-tree.ts";
 import { TiledTree } from "../../../src/tlog/tiles/tiled-tree.ts";
-import { partialTiles, touchedTiles } from "../../../src/tlog/tiles/widths.ts";
+import { partialTiles } from "../../../src/tlog/tiles/widths.ts";
 import { hasher, sha256 } from "../node-functions.ts";
 import { ask } from "../reference.ts";
-import { TestLog, testEntry } from "../test-log.ts";
+import { TestLog, testEntry, touchedTiles } from "../test-log.ts";
 
 const size = 66_000;
 let log: TestLog;

@@ -1,8 +1,7 @@
 import { formatBundle } from "../../../src/tlog/tiles/bundle.ts";
 import { proveInclusion } from "../../../src/tlog/tiles/prove.ts";
 import { formatTilePath, fullWidth, parseTilePath, type Tile } from "../../../src/tlog/tiles/tile-path.ts";
-import { touchedTiles } from "../../../src/tlog/tiles/widths.ts";
-import { TestLog, testEntries } from "../test-log.ts";
+import { TestLog, testEntries, touchedTiles } from "../test-log.ts";
 import { base64, type LogVectors, vectorsOf } from "./vector.ts";
 
 const ofPath = vectorsOf("tile_path");
