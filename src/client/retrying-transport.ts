@@ -11,14 +11,12 @@ export interface RetryOptions {
   tries?: number | undefined;
   /** How long one try may take, in milliseconds. Default: 30 s. */
   tryTimeoutMs?: number | undefined;
-  /**
-   * The longest wait before a retry, in milliseconds. If the service asks for a longer one, the call fails. Default: 60
-   * s.
-   */
-  longestWaitMs?: number | undefined;
   /** Called before each wait for a retry. */
   onRetry?: ((error: StoaError, waitMs: number) => void) | undefined;
 }
+
+/** The longest wait before a retry, in milliseconds. If the service asks for a longer one, the call fails. */
+const longestWaitMs = 60_000;
 
 /** The header by which a service recognises the repeat of a create, and sends the first reply again. */
 export const idempotencyKeyHeader = "Idempotency-Key";
@@ -35,7 +33,7 @@ function isRepeatable(method: DescMethod): boolean {
  * aborts. Streams are not repeated.
  */
 export function createRetryingTransport(inner: Transport, headers: Headers, options: RetryOptions): Transport {
-  const { tries = 8, tryTimeoutMs = 30_000, longestWaitMs = 60_000, onRetry } = options;
+  const { tries = 8, tryTimeoutMs = 30_000, onRetry } = options;
   return {
     async unary(method, signal, timeoutMs, given, message, contextValues) {
       const end = timeoutMs === undefined || timeoutMs <= 0 ? Number.POSITIVE_INFINITY : performance.now() + timeoutMs;
