@@ -13,7 +13,7 @@ import type { SignerKey } from "../tlog/notes/signer-key.ts";
 import type { Startup } from "./startup.ts";
 
 /** The folder of the log in the data folder. */
-export function logFolder({ dataDir }: Pick<Config, "dataDir">): string {
+function logFolder({ dataDir }: Pick<Config, "dataDir">): string {
   return join(dataDir, "log");
 }
 

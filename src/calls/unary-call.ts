@@ -8,7 +8,7 @@ import type { SharedForms } from "./shared-forms.ts";
 
 /** What callers of the same read share. */
 export interface Shared {
-  /** What has been made of the response, such as its JSON; later reads that find the same have it, too. Undefined if nobody does. */
+  /** What has been made of the response, such as its JSON, also for later reads with the same result; undefined if none is kept. */
   readonly forms: SharedForms | undefined;
   /** What is made of the response for the callers of this one read, such as pages. It is not kept for later reads. */
   readonly bodies: SharedForms | undefined;

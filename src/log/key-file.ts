@@ -27,16 +27,11 @@ export async function readKey(folder: string, keyText: string | undefined): Prom
   if (keyText === undefined && !existsSync(path)) return undefined;
   const subject = keyText === undefined ? `STOA_LOG_KEY_FILE is ${path} by default and` : "STOA_LOG_KEY_FILE";
   try {
-    return await parseKeyFile(keyText ?? readPrivateFile(path));
+    return await parseSignerKey(keyText ?? readPrivateFile(path), functions);
   } catch (error) {
     const { message } = error as Error;
     throw new Error(`${subject} ${error instanceof TlogError ? `does not hold a key of a log: ${message}` : message}.`);
   }
-}
-
-/** @param text the content of a key file. @throws TlogError `bad_key`. The message does not hold the key */
-export function parseKeyFile(text: string): Promise<SignerKey> {
-  return parseSignerKey(text, functions);
 }
 
 /**

@@ -14,7 +14,7 @@ export function toldFailure(error: unknown, context: RequestContext): StoaError 
   return toStoaError(error);
 }
 
-/** A failure in the Error shape. No cache may keep it: what is missing may come. @param fields further header fields */
+/** A failure in the Error shape. No cache may keep it: what is missing now may be there later. @param fields further header fields */
 export function errorReply(error: StoaError, fields: Readonly<Record<string, string>> = {}): HttpReply {
   const type = { "content-type": "application/json; charset=utf-8" };
   return {

@@ -98,10 +98,10 @@ function createServe(endpoints: readonly Endpoint[], ignoresBody: boolean, optio
       const call = context.call(rpc, caller);
       const reply = await answer(context, read, { method, url: context.url, headers: () => headersOf(headers), call });
       if (body === undefined && address.read === undefined) addresses.remember(context.url, address, made);
-      // Caches know a reply by its address. One that speaks of a body is not for others.
+      // Caches know a reply by its address alone, so they must not keep a warning about one caller's body.
       return reply && { ...reply, fields: { ...fields, ...reply.fields, ...(hasIgnored ? privateFields : {}) } };
     } catch (error) {
-      // Pages of other origins may read the failures of what they may read.
+      // If pages of other origins may read the reply, they may read its failure.
       const told = toldFailure(thrownBy(error, context), context);
       return errorReply(withWarnings(told, read?.warnings ?? []), fields);
     }

@@ -239,6 +239,6 @@ function asDamage(error: unknown, path: string): unknown {
 }
 
 /** The range of no entries. */
-export function emptyRange(): CompactRange {
+function emptyRange(): CompactRange {
   return new CompactRange(treeHasher);
 }

@@ -6,7 +6,7 @@ import { insertLogIdentity, type LogIdentity } from "./log-identity.ts";
 import { growLogTile } from "./log-tiles.ts";
 
 /** The tree of no entries. Its root is the SHA-256 of nothing. */
-export const emptyLogTree: LogTree = {
+const emptyLogTree: LogTree = {
   size: 0,
   root: Buffer.from("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "hex"),
   acts: 0,

@@ -4,7 +4,7 @@ import { TlogError } from "../error.ts";
 import type { AnySha256 } from "../tree/hashing.ts";
 
 /** The byte of Ed25519 among the types of signatures. */
-export const ed25519Type = 1;
+const ed25519Type = 1;
 /** How many bytes a public key of Ed25519 has, and a seed. */
 export const keyBytes = 32;
 /** The most bytes of a key's text. */
