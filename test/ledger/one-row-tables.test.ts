@@ -50,12 +50,15 @@ async function failures(): Promise<unknown[]> {
     if (outcome !== undefined && outcome.error !== "unavailable") failed.push(outcome);
   }
   const reads = ["/readyz", "house/receipts", "house/receipts/1", "/house/verify?from=0", "moderations"];
-  for (const path of reads) {
+  const read = async (path: string) => {
     const { status, body } = await service.rest(path);
     if (status !== 200 && (status !== 503 || body.error !== "unavailable")) failed.push({ path, status, body });
-  }
-  const { status } = await fetch(service.app.metricsUrl as string);
-  if (status !== 200) failed.push({ metrics: status });
+  };
+  const readMetrics = async () => {
+    const { status } = await fetch(service.app.metricsUrl as string);
+    if (status !== 200) failed.push({ metrics: status });
+  };
+  await Promise.all([...reads.map(read), readMetrics()]);
   return failed;
 }
 
