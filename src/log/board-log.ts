@@ -8,7 +8,7 @@ import type { SignerKey } from "../tlog/notes/signer-key.ts";
 import { begin, checkIdentity } from "./beginning.ts";
 import { sha256, signerOf } from "./crypto.ts";
 import { Import } from "./import.ts";
-import { OutboxAge } from "./outbox-age.ts";
+import { OutboxWatch } from "./outbox-watch.ts";
 import { Publisher, type PublisherLog } from "./publisher/publisher.ts";
 import { ItemProofs } from "./reading/item-proofs.ts";
 import { PublishedTiles } from "./reading/published-tiles.ts";
@@ -65,7 +65,7 @@ const maxContradictions = 5;
 /** The log of this board, or the wait for one. */
 export class BoardLog {
   #options: BoardLogOptions;
-  readonly #age = new OutboxAge();
+  readonly #outbox = new OutboxWatch();
   /** The items whose text contradicts their newest commitment, as proofs have found: `post 12`. */
   readonly #contradictions = new Set<string>();
   readonly #tickers: Ticker[] = [];
@@ -102,7 +102,7 @@ export class BoardLog {
   }
 
   get outboxAge(): number {
-    return this.#age.seconds;
+    return this.#outbox.seconds;
   }
 
   /** What an operator should know; undefined if all is well. */
@@ -174,16 +174,16 @@ export class BoardLog {
     const { published } = publisher;
     const tiles = new PublishedTiles(db, published, this.#stopping.signal);
     const noteCheck = (item: string, agrees: boolean) => this.#noteCheck(item, agrees);
-    const proofs = new ItemProofs({ db, published, tiles, noteCheck });
+    const proofs = new ItemProofs({ db, published, tiles, outbox: this.#outbox, noteCheck });
     this.#open = { identity, key, publisher, tiles, proofs, signs };
     if (signs) this.#sequence(publisher, identity);
   }
 
   #sequence(publishing: Publisher, { beginsAt }: LogIdentity): void {
     const { db, log, now, hasReplicas } = this.#options;
-    const sequencer = new Sequencer({ db, publishing, beginsAt });
+    const sequencer = new Sequencer({ db, publishing, outbox: this.#outbox, beginsAt });
     const settledAt = beginsAt + (hasReplicas ? settleMs : 0);
-    const rows = new Import({ db, now, settledAt });
+    const rows = new Import({ db, outbox: this.#outbox, now, settledAt });
     const run = async (signal: AbortSignal) => {
       await sequencer.run(signal);
       await rows.run(signal, sequencer.goesOn);
@@ -201,7 +201,7 @@ export class BoardLog {
       if (identity !== undefined) await this.#start(identity, signal);
     };
     const lookAtOutbox = async (signal: AbortSignal) => {
-      if (this.#open !== undefined) await this.#age.look(db.priority.reader(signal));
+      if (this.#open !== undefined) await this.#outbox.look(db.priority.reader(signal));
     };
     const onFailure = (err: unknown) => log.warn({ err }, "the log could not be read");
     this.#tickers.push(new Ticker(lookMs?.identity ?? defaultIdentityLookMs, look, onFailure));

@@ -11,6 +11,7 @@ import {
   type SaltedKind,
   saltedKinds,
 } from "../store/tables/salted-rows.ts";
+import type { OutboxWatch } from "./outbox-watch.ts";
 
 /** While the outbox has as many rows, nothing is imported. */
 const maxOutbox = 1_024;
@@ -20,6 +21,7 @@ const portion = 128;
 
 export interface ImportOptions {
   db: Database;
+  outbox: Pick<OutboxWatch, "floor">;
   /** The time in milliseconds since 1970 (UTC). */
   now: () => number;
   /** From when on every write adds its own entry, in milliseconds since 1970 (UTC). Later rows need no import. */
@@ -60,11 +62,11 @@ export class Import {
    * @throws StoaError `unavailable`; the next run goes on
    */
   async run(signal: AbortSignal, goesOn: boolean): Promise<void> {
-    const { db, now, settledAt } = this.#options;
+    const { db, outbox, now, settledAt } = this.#options;
     if (this.#hasEnded || now() < settledAt) return;
     try {
       if (!goesOn && !(await this.#mayTakeOver(signal))) return;
-      const waiting = await countOutbox(db.priority.reader(signal), maxOutbox);
+      const waiting = await countOutbox(db.priority.reader(signal), outbox.floor, maxOutbox);
       for (let room = maxOutbox - waiting; room > 0; ) {
         this.#position ??= await this.#readPosition(signal);
         if (this.#position === undefined) break;

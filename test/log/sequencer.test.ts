@@ -1,5 +1,4 @@
 import { beforeEach, expect, it } from "vitest";
-import { OutboxFloor } from "../../src/log/sequencer/outbox-floor.ts";
 import { entriesOf, startLogReplica } from "../support/log.ts";
 import { entryText, idsOf, runUntil, SequencedLog, upTo } from "./sequenced-log.ts";
 
@@ -83,20 +82,6 @@ it("a late commit with a lower id comes next, and nobody waits for it", async ()
   await run();
   expect(idsOf(await entriesOf(log.db))).toEqual([...upTo(1_002), 2_000]);
   expect(await log.faults()).toEqual([]);
-});
-
-it("a look begins after what was sequenced over a minute ago, and once a minute at the beginning", () => {
-  const floor = new OutboxFloor();
-  expect(floor.begin(0)).toBe(0);
-  floor.passed([5, 9]);
-  expect(floor.begin(59_999)).toBe(0);
-  expect(floor.begin(60_000)).toBe(0);
-  floor.passed([11, 10]);
-  expect(floor.begin(119_999)).toBe(0);
-  expect(floor.begin(120_000)).toBe(0);
-  expect(floor.begin(120_001)).toBe(9);
-  expect(floor.begin(180_000)).toBe(0);
-  expect(floor.begin(180_001)).toBe(11);
 });
 
 it("of sequencers that run at once, one decides each batch; nothing is lost or comes twice", async () => {

@@ -9,6 +9,7 @@ import { begin } from "../../src/log/beginning.ts";
 import { signerOf } from "../../src/log/crypto.ts";
 import { Import } from "../../src/log/import.ts";
 import { makeKey } from "../../src/log/key-file.ts";
+import { OutboxWatch } from "../../src/log/outbox-watch.ts";
 import { Publisher } from "../../src/log/publisher/publisher.ts";
 import { Sequencer } from "../../src/log/sequencer/sequencer.ts";
 import { Database } from "../../src/store/database/database.ts";
@@ -74,6 +75,8 @@ export async function untilPublished({ db, url }: { db: TestDatabase; url: strin
 export interface LogReplica {
   db: Database;
   publisher: Publisher;
+  /** It looks when the test says so. */
+  outbox: OutboxWatch;
   sequencer: Sequencer;
   import: Import;
   /** Runs the sequencer once. */
@@ -92,9 +95,10 @@ export async function startLogReplica(address: DatabaseConfig, key: SignerKey, p
   const { signal } = new AbortController();
   await publisher.begin(signal);
   const { beginsAt } = (await readLogIdentity(db.reader(signal))) as LogIdentity;
-  const sequencer = new Sequencer({ db, publishing: publisher, beginsAt, takeOverMs: 100 });
-  const rows = new Import({ db, now: Date.now, settledAt: 0, takeOverMs: 100 });
-  return { db, publisher, sequencer, import: rows, run: () => sequencer.run(signal) };
+  const outbox = new OutboxWatch();
+  const sequencer = new Sequencer({ db, publishing: publisher, outbox, beginsAt, takeOverMs: 100 });
+  const rows = new Import({ db, outbox, now: Date.now, settledAt: 0, takeOverMs: 100 });
+  return { db, publisher, outbox, sequencer, import: rows, run: () => sequencer.run(signal) };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read entries as an untyped reader does.

@@ -16,6 +16,7 @@ import { commitmentOf as commitmentIn } from "../../tlog/proofs/expected-item.ts
 import { formatExtra, type ProofExtra } from "../../tlog/proofs/extra.ts";
 import { formatProof } from "../../tlog/proofs/tlog-proof.ts";
 import { findStandingEntry, readLostRanges } from "../lost-ranges.ts";
+import type { OutboxWatch } from "../outbox-watch.ts";
 import type { PublishedTree, Waiter } from "../publisher/published-tree.ts";
 import type { PublishedTiles } from "./published-tiles.ts";
 
@@ -37,6 +38,7 @@ export interface ItemProofsOptions {
   db: Database;
   published: PublishedTree;
   tiles: PublishedTiles;
+  outbox: Pick<OutboxWatch, "floor">;
   /** Is told whether the text of an item agrees with its newest commitment. */
   noteCheck(item: string, agrees: boolean): void;
 }
@@ -58,7 +60,7 @@ export class ItemProofs {
   ofRemoval(kind: SaltedKind, id: number, waiter: Waiter): Promise<Uint8Array> {
     return this.#prove(waiter, async (db) => {
       const entry = await findNewestLogEntry(db, kind, id, "removal");
-      if (entry === undefined && !(await isRemovalExpected(db, kind, id))) {
+      if (entry === undefined && !(await this.#isRemovalExpected(db, kind, id))) {
         throw notFound(`The log has no removal of this ${kind}.`);
       }
       return { entry, isSettled: entry !== undefined };
@@ -117,11 +119,24 @@ export class ItemProofs {
   async #findText(db: Queryable, kind: SaltedKind, id: number): Promise<Found> {
     const first = await compare(db, kind, id);
     // A newer entry may just have moved from the outbox to the log.
-    const isMoving = first.contradicts && (await countOutbox(db, 1)) === 0;
+    const isMoving = first.contradicts && (await this.#isOutboxEmpty(db));
     const found = isMoving ? await compare(db, kind, id) : first;
     const contradicts = isMoving && found.contradicts === true;
     if (contradicts || found.isSettled) this.#options.noteCheck(`${kind} ${id}`, !contradicts);
     return { ...found, contradicts };
+  }
+
+  /** Whether an item is removed, and an entry will say so: not if its author deleted what the log never had. */
+  async #isRemovalExpected(db: Queryable, kind: SaltedKind, id: number): Promise<boolean> {
+    const find = kind === "post" ? findRemovedPost : kind === "comment" ? findRemovedComment : undefined;
+    const removed = await find?.(db, id);
+    if (removed === undefined) return false;
+    if (removed.removed_by !== "author") return true;
+    return !(await this.#isOutboxEmpty(db)) || (await findNewestLogEntry(db, kind, id, "any")) !== undefined;
+  }
+
+  async #isOutboxEmpty(db: Queryable): Promise<boolean> {
+    return (await countOutbox(db, this.#options.outbox.floor, 1)) === 0;
   }
 }
 
@@ -136,7 +151,7 @@ async function compare(db: Queryable, kind: SaltedKind, id: number): Promise<Fou
   const { text, commitment } = shown;
   if (text === undefined) throw notFound(`This ${kind} is not in the log.`);
   const agreesWith = (each: LogEntryRow | undefined) => each !== undefined && contentIn(each) === commitment;
-  // The newest entry may be of an edit that was lost with a restored database.
+  // An edit may be lost that the newest entry tells of.
   if (entry !== undefined && !agreesWith(entry)) entry = (await findBeforeLoss(db, kind, id)) ?? entry;
   const agrees = agreesWith(entry);
   return { entry, text, isSettled: agrees, contradicts: entry !== undefined && !agrees };
@@ -169,13 +184,4 @@ function contentIn({ entry }: LogEntryRow): string | undefined {
     if (error instanceof TlogError) return undefined;
     throw error;
   }
-}
-
-/** Whether an item is removed and an entry will say so. None will if its author deleted what the log never had. */
-async function isRemovalExpected(db: Queryable, kind: SaltedKind, id: number): Promise<boolean> {
-  const removed =
-    kind === "post" ? await findRemovedPost(db, id) : kind === "comment" ? await findRemovedComment(db, id) : undefined;
-  if (removed === undefined) return false;
-  if (removed.removed_by !== "author") return true;
-  return (await countOutbox(db, 1)) > 0 || (await findNewestLogEntry(db, kind, id, "any")) !== undefined;
 }

@@ -5,13 +5,14 @@ import { advanceLogHead, type LogTree, readLogState } from "../../store/tables/l
 import { growLogTile } from "../../store/tables/log-tiles.ts";
 import { equalBytes, toUtf8 } from "../../tlog/encoding.ts";
 import { appendToTiles, type TileGrowth } from "../../tlog/tiles/growth.ts";
+import type { OutboxWatch } from "../outbox-watch.ts";
 import type { CommittedBatch, Publishing } from "../publishing.ts";
-import { OutboxFloor } from "./outbox-floor.ts";
 import { maxBatch, type Pending, readPending, whatWaits } from "./pending.ts";
 
 export interface SequencerOptions {
   db: Database;
   publishing: Publishing;
+  outbox: Pick<OutboxWatch, "floor" | "saw">;
   /** From when on the log is, in milliseconds since 1970 (UTC). */
   beginsAt: number;
   /** How long something waits before a replica that has not sequenced last takes over, in milliseconds. */
@@ -27,7 +28,6 @@ const defaultTakeOverMs = 1_000;
  */
 export class Sequencer {
   readonly #options: SequencerOptions;
-  readonly #floor = new OutboxFloor();
   /** Whether this replica has committed the newest batch, as far as it knows. */
   #goesOn = false;
   /** What waits for the replica that goes on, and since when, by `performance.now()`. */
@@ -59,11 +59,12 @@ export class Sequencer {
 
   /** @returns whether there may be more */
   async #step(signal: AbortSignal): Promise<boolean> {
-    const { db, publishing, beginsAt } = this.#options;
+    const { db, publishing, outbox, beginsAt } = this.#options;
     if (publishing.obstacle !== undefined) return this.#idle();
-    const floor = this.#floor.begin(performance.now());
+    const { floor } = outbox;
     const { head, pending } = await db.onOneServer(signal, async (one) => {
       const head = await readLogState(one, floor);
+      outbox.saw(head.oldest ?? undefined);
       const isTurn = this.#mayTake(head.signed < head.size ? `tree ${head.size}` : whatWaits(head));
       return { head, pending: isTurn ? await readPending(one, head, floor, beginsAt) : undefined };
     });
@@ -86,7 +87,6 @@ export class Sequencer {
     const batch: Batch = { from: { size: head.size, root: head.root }, next, pending, growths };
     this.#goesOn = await db.priority.transaction(signal, (tx) => commitBatch(tx, batch));
     if (!this.#goesOn) return this.#idle();
-    this.#floor.passed(pending.outbox.map(({ id }) => id));
     this.#waiting = undefined;
     const committed: CommittedBatch = { from: head.size, entries, root: next.root };
     await publishing.publish(signal, committed);

@@ -37,22 +37,23 @@ export async function insertIntoOutbox(tx: Tx, entries: readonly NewLogEntry[]):
 }
 
 /**
- * The entries with the lowest ids after `floor`. A later commit may have a lower id than one that was read before. So begin at
- * 0, or after rows that were read long ago.
+ * The entries with the lowest ids after `floor`. A later commit may have a lower id than one that was read before. The floor is
+ * 0, or that of rows that were gone long ago.
  */
 export function listOutbox(db: Queryable, floor: number, limit: number): Promise<OutboxRow[]> {
   const sql = "SELECT id, item, item_id, entry FROM log_outbox WHERE id > ? ORDER BY id LIMIT ?";
   return db.rows(sql, [floor, String(limit)]);
 }
 
-/** The lowest id; undefined if the outbox is empty. */
-export async function findOldestInOutbox(db: Queryable): Promise<number | undefined> {
-  return (await db.rows<{ id: number }>("SELECT id FROM log_outbox ORDER BY id LIMIT 1"))[0]?.id;
+/** The lowest id after `floor`; undefined if there is none. */
+export async function findOldestInOutbox(db: Queryable, floor: number): Promise<number | undefined> {
+  const sql = "SELECT id FROM log_outbox WHERE id > ? ORDER BY id LIMIT 1";
+  return (await db.rows<{ id: number }>(sql, [floor]))[0]?.id;
 }
 
-/** How many rows the outbox has, at most `limit`. */
-export async function countOutbox(db: Queryable, limit: number): Promise<number> {
-  const sql = "SELECT COUNT(*) AS n FROM (SELECT id FROM log_outbox LIMIT ?) o";
-  const [row] = await db.rows<{ n: number }>(sql, [String(limit)]);
+/** How many rows the outbox has after `floor`, at most `limit`. */
+export async function countOutbox(db: Queryable, floor: number, limit: number): Promise<number> {
+  const sql = "SELECT COUNT(*) AS n FROM (SELECT id FROM log_outbox WHERE id > ? LIMIT ?) o";
+  const [row] = await db.rows<{ n: number }>(sql, [floor, String(limit)]);
   return Number(row?.n ?? 0);
 }
