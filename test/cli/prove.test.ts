@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { defaultStateFile, StateFile } from "../../src/cli/state.ts";
@@ -276,6 +276,16 @@ describe("stoa prove --offline", () => {
     expect(stdout).toContain("bad is not proved: not_included: ");
     expect(stdout).toContain("other is not proved: bad_proof: ");
     expect(stdout).not.toContain("\u001b");
+  });
+
+  it("reads no more of a file than a proof or a policy may have", async () => {
+    const huge = file("huge", "");
+    truncateSync(huge, 5 * 2 ** 30);
+    const { status, stdout } = await offline(huge);
+    expect([status, stdout]).toEqual([1, expect.stringContaining("huge is not proved: bad_proof: ")]);
+    const stored = file("stored", await proofOf(at.post));
+    const { status: unusable, stderr } = await runStoa(["prove", "--offline", stored, "--policy", huge], "/");
+    expect([unusable, stderr]).toEqual([2, expect.stringContaining("huge is not a policy: ")]);
   });
 
   it("accepts no log that the policy does not name", async () => {

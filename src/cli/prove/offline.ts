@@ -1,11 +1,11 @@
-import { readFileSync } from "node:fs";
+import { createReadStream } from "node:fs";
 import { logFunctions } from "../../client/signed-log/functions.ts";
 import type { Contents } from "../../tlog/entries/content.ts";
 import { TlogError } from "../../tlog/error.ts";
 import type { NoteKey } from "../../tlog/notes/key.ts";
-import { parsePolicy } from "../../tlog/notes/policy.ts";
+import { maxPolicyBytes, parsePolicy } from "../../tlog/notes/policy.ts";
 import { committedItem } from "../../tlog/proofs/expected-item.ts";
-import { parseProof } from "../../tlog/proofs/tlog-proof.ts";
+import { maxProofBytes, parseProof } from "../../tlog/proofs/tlog-proof.ts";
 import { type VerifiedItem, verifyItem } from "../../tlog/proofs/verify-item.ts";
 import { exitStatus } from "../command.ts";
 import { good, type Outcome, outcomeOf } from "../outcome.ts";
@@ -40,7 +40,7 @@ export async function proveOffline(
 }
 
 async function verifyFile(file: string, keys: readonly NoteKey[], signal: AbortSignal): Promise<Verified> {
-  const bytes = readBytes(file);
+  const bytes = await readShort(file, maxProofBytes);
   try {
     const { index } = parseProof(bytes);
     return { file, outcome: good, proved: await verifyItem(bytes, { kind: "entry", index }, keys, logFunctions) };
@@ -63,7 +63,7 @@ function findAuthor({ content, checkpoint }: VerifiedItem, all: readonly Verifie
 
 async function readPolicy(file: string): Promise<NoteKey[]> {
   try {
-    const { logs } = await parsePolicy(readBytes(file), logFunctions.sha256);
+    const { logs } = await parsePolicy(await readShort(file, maxPolicyBytes), logFunctions.sha256);
     return logs.map(({ key }) => key);
   } catch (error) {
     if (error instanceof TlogError) throw new UsageError(`${file} is not a policy: ${error.message}`);
@@ -71,9 +71,13 @@ async function readPolicy(file: string): Promise<NoteKey[]> {
   }
 }
 
-function readBytes(file: string): Uint8Array {
+/** Reads a file that should be short. Of a longer one, it returns one byte more than `maxBytes`. @throws UsageError */
+async function readShort(file: string, maxBytes: number): Promise<Uint8Array> {
+  const parts: Buffer[] = [];
   try {
-    return readFileSync(file);
+    // `end` is the place of the last byte.
+    for await (const part of createReadStream(file, { end: maxBytes })) parts.push(part);
+    return Buffer.concat(parts);
   } catch (error) {
     throw new UsageError(`${file} cannot be read: ${(error as Error).message}`);
   }

@@ -14,7 +14,8 @@ export interface Policy {
   logs: PolicyLog[];
 }
 
-const maxBytes = 64 * 1024;
+/** The most bytes of a policy that is read. */
+export const maxPolicyBytes = 64 * 1024;
 const maxLogs = 32;
 
 /** @throws TlogError `bad_policy` for a URL that is empty or has a space or a control character */
@@ -28,7 +29,7 @@ export function formatPolicy({ logs }: Policy): string {
 
 /** @throws TlogError `bad_policy`, `bad_key` */
 export async function parsePolicy(bytes: Uint8Array, sha256: AnySha256): Promise<Policy> {
-  if (bytes.length > maxBytes) throw badPolicy(`it has more than ${maxBytes} bytes`);
+  if (bytes.length > maxPolicyBytes) throw badPolicy(`it has more than ${maxPolicyBytes} bytes`);
   const text = fromUtf8(bytes);
   if (text === undefined) throw badPolicy("it is not UTF-8");
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for those that no policy has.
