@@ -64,6 +64,16 @@ describe("a GET over Connect", () => {
     expect(await cacheControlOf(path, "GET", `Bearer ${key}`)).toEqual([200, cacheControl]);
   });
 
+  it("that may be kept for ever says when its form depends on what the client accepts", async () => {
+    const path = "/stoa.v1.LedgerService/GetReceipt?connect=v1&encoding=json&message=%7B%22seq%22%3A1%7D";
+    const { headers } = await fetch(service.url + path, { headers: { "accept-encoding": "gzip" } });
+    expect(Object.fromEntries(headers)).toMatchObject({
+      "cache-control": "public, max-age=31536000, immutable",
+      "content-encoding": "gzip",
+      vary: "accept-encoding",
+    });
+  });
+
   it("that is refused", async () => {
     const path = "/stoa.v1.AgentService/GetMe?connect=v1&encoding=json&message=%7B%7D";
     expect(await cacheControlOf(path, "GET")).toEqual([401, personal]);

@@ -81,13 +81,13 @@ export class ConnectExchange extends UnaryExchange {
 
   #send(status: number, fields: Record<string, string>, body: Uint8Array): void {
     if (this.#isCompressed) fields["content-encoding"] = this.compression.response?.name as string;
+    // What a cache keeps of a GET must not reach those who cannot read it.
+    if (this.#isCompressed && this.format.query !== undefined) fields.vary = "accept-encoding";
     if (this.#isPersonalRead) fields["cache-control"] = "private, no-store";
     const { trailerSet } = this.metadata;
     if (trailerSet !== undefined) for (const [name, value] of trailerSet) fields[`trailer-${name}`] = value;
     fields["content-length"] = String(body.length);
-    const response = this.open;
-    response?.writeHead(status, fields);
-    response?.end(body);
+    this.open?.writeHead(status, fields).end(body);
   }
 }
 
