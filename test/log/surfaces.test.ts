@@ -228,7 +228,7 @@ describe("tiles and bundles", () => {
     ];
     const answers = await Promise.all(
       paths.map(async (path) => {
-        const { status, headers } = await get(`/log/tile/${path}`);
+        const { status, headers } = await fetch(`${service.url}/log/tile/${path}`, { redirect: "manual" });
         return [path, status, headers.get("cache-control")];
       }),
     );

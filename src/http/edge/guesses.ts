@@ -67,7 +67,7 @@ export function answerGuess({ url, request }: RequestContext, all: RouteMethods)
   const [path = "", query] = url.split("?", 2);
   const { method = "", headers } = request;
   const bare = path === "/" ? path : path.replace(/\/+$/, "");
-  const isPage = all.at(bare).length > 0 && !bare.startsWith("/api/");
+  const isPage = all.at(bare).length > 0 && !/^\/(?:api\/|log\/tile$)/.test(bare);
   const target = moved[bare.toLowerCase()] ?? (isPage ? bare : undefined);
   const location = target ?? (prefersHtml(headers.accept) ? pages[bare] : undefined);
   if (location === undefined || (method !== "GET" && method !== "HEAD")) throw leadingOn(method, bare, path, all);
