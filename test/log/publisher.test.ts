@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Publisher } from "../../src/log/publisher/publisher.ts";
 import { openCheckpoint } from "../../src/tlog/notes/checkpoint.ts";
+import { waitUntil } from "../support/wait.ts";
 import { verifyEd25519 } from "../tlog/node-functions.ts";
 import { GrowingLog, key, never, receiptEntry, temporaryFolder } from "./support.ts";
 
@@ -63,6 +64,25 @@ it("a new replica copies from the file of the newest entry on, and has the same 
   expect(read(other, "entries/000001")).toEqual(read(path, "entries/000001"));
   await following.stop();
   expect((await log.publisher(other)).obstacle).toBeUndefined();
+});
+
+it("a replica that has missed much starts with its own note, and copies the rest meanwhile", async () => {
+  const log = await GrowingLog.begin();
+  const signing = await log.publisher(temporaryFolder());
+  await signing.publish(never);
+  const path = temporaryFolder();
+  const before = await log.publisher(path, { signer: undefined });
+  await before.stop();
+  await log.grow(8_192);
+  await log.grow(1);
+  await signing.publish(never);
+  const blocking = await log.test.pool.getConnection();
+  await blocking.query("LOCK TABLES log_entries WRITE");
+  const again = await log.publisher(path, { signer: undefined, lookMs: 100 });
+  expect([again.tree?.size, again.warning]).toEqual([1, undefined]);
+  await blocking.query("UNLOCK TABLES");
+  blocking.release();
+  await waitUntil("the newest note", () => noteOf(again) === noteOf(signing));
 });
 
 it("a note that did not reach the database is stored there by the next look", async () => {

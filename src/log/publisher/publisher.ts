@@ -36,6 +36,8 @@ export interface PublisherLog {
 }
 
 const defaultLookMs = 200;
+/** How many missing entries a start waits for, if this replica has a note of its own. */
+const maxCopiedAtStart = 8_192;
 /** How long a folder that could not be used is left alone, in milliseconds. */
 const reopenMs = 5_000;
 /** The delays before a database is said to lack entries, in milliseconds: a node of a cluster may only be late. */
@@ -63,11 +65,17 @@ export class Publisher implements Publishing {
     this.#options = options;
   }
 
-  /** Looks once, and begins to follow the notes of other replicas. @throws StoaError `unavailable` if the database is */
+  /**
+   * Looks once, and begins to follow the notes of other replicas. A replica that has missed much serves its own note until it
+   * has copied that. @throws StoaError `unavailable` if the database is
+   */
   async begin(signal: AbortSignal): Promise<void> {
     const { lookMs = defaultLookMs, log } = this.#options;
     const look = (signal: AbortSignal) => this.#run(signal, (head) => this.#follow(signal, head));
-    await look(signal);
+    await this.#run(signal, async (head) => {
+      const { size } = this.published;
+      if (size === 0 || head.signed <= size + maxCopiedAtStart) await this.#follow(signal, head);
+    });
     this.#ticker = new Ticker(lookMs, look, (err) => log.warn({ err }, "the log could not be published"));
   }
 
