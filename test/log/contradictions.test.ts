@@ -52,6 +52,22 @@ it("a tile or an entry that was changed in the database is not served", async ()
   expect((await fetch(`${other.url}/log/checkpoint`)).status).toBe(200);
 });
 
+it("an entry that was published and that the database lacks is 503, and not missing", async () => {
+  const { service } = await start();
+  const { db, rest } = service;
+  await db.rows("DROP TRIGGER IF EXISTS log_entries_are_not_deleted");
+  const { size } = (await rest("log/entries?limit=1")).body;
+  const lost = size - 2;
+  await db.rows("DELETE FROM log_entries WHERE idx = ?", [lost]);
+  for (const path of [`log/entries/${lost}/proof`, `log/entries?from=${lost}`, `log/entries?limit=${lost + 1}`]) {
+    const { status, headers, body } = await rest(path);
+    expect([path, status, headers.get("cache-control"), body.error]).toEqual([path, 503, "no-store", "unavailable"]);
+  }
+  expect((await rest(`log/entries/${size}/proof`)).status).toBe(404);
+  const before = await rest(`log/entries?limit=${lost - 1}`);
+  expect([before.status, before.body.next_from]).toEqual([200, lost - 1]);
+});
+
 it("while the log is frozen the board writes on, and a proof of what is new waits 5 seconds and then gets 503", async () => {
   const { service, key } = await start();
   const { db, rest } = service;

@@ -18,7 +18,7 @@ import { formatProof } from "../../tlog/proofs/tlog-proof.ts";
 import { findStandingEntry, readLostRanges } from "../lost-ranges.ts";
 import type { OutboxWatch } from "../outbox-watch.ts";
 import type { PublishedTree, Waiter } from "../publisher/published-tree.ts";
-import type { PublishedTiles } from "./published-tiles.ts";
+import { damagedEntry, type PublishedTiles } from "./published-tiles.ts";
 
 /** How long a proof waits for its entry to be published, in milliseconds. */
 const waitMs = 5_000;
@@ -83,8 +83,9 @@ export class ItemProofs {
    * @throws StoaError `not_found`, `rate_limited`, `unavailable`
    */
   ofEntry(index: number, waiter: Waiter): Promise<Uint8Array> {
-    return this.#prove(waiter, async (db) => {
+    return this.#prove(waiter, async (db, size) => {
       const entry = await findLogEntry(db, index);
+      if (entry === undefined && index < size) throw damagedEntry(index);
       if (entry === undefined) throw notFound("The log has no entry at this index.");
       const content = contentIn(entry);
       const { item, item_id: id } = entry;
@@ -94,13 +95,16 @@ export class ItemProofs {
     });
   }
 
-  /** Looks again with each tree that is published, until what is to be proved is in it. */
-  async #prove(waiter: Waiter, find: (db: Queryable) => Promise<Found>): Promise<Uint8Array> {
+  /**
+   * Looks again with each tree that is published, until what is to be proved is in it.
+   * @param find gets the number of entries that were published before it looks
+   */
+  async #prove(waiter: Waiter, find: (db: Queryable, size: number) => Promise<Found>): Promise<Uint8Array> {
     const { db, published, tiles } = this.#options;
     const endsAt = performance.now() + waitMs;
     for (;;) {
       const { size } = published;
-      const { entry, text, isSettled, contradicts = false } = await find(db.reader(waiter.signal));
+      const { entry, text, isSettled, contradicts = false } = await find(db.reader(waiter.signal), size);
       if (isSettled && entry !== undefined && entry.idx < published.size) {
         const { hashes, tree } = await tiles.prove(entry);
         const extra = formatExtra({ entry: entry.entry, text });

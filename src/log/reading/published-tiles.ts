@@ -117,6 +117,7 @@ export class PublishedTiles {
   /**
    * Published entries from an index on, as they are stored. Only their proofs show that they are those of the tree.
    * @param of the item that they are about; by default any
+   * @throws StoaError `unavailable` if the database lacks entries of the tree
    */
   async list(db: Queryable, from: number, limit: number, of?: { item: string; id: number }): Promise<EntryPage> {
     const { size } = this.#published;
@@ -125,6 +126,7 @@ export class PublishedTiles {
         ? await listLogEntries(db, from, limit + 1)
         : await listLogEntriesOf(db, of.item, of.id, from, limit + 1);
     const published = rows.filter(({ idx }) => idx < size);
+    if (of === undefined) checkGapless(published, from, Math.min(size, from + limit + 1));
     const entries = published.slice(0, limit).map(({ idx, entry }) => ({
       index: idx,
       entry,
@@ -171,7 +173,12 @@ function checkEntries(rows: readonly LogEntryRow[], { index, width }: Bundle, ha
   });
 }
 
-function damagedEntry(index: number): StoredDamage {
+/** Checks that there are all rows from an index to before another. */
+function checkGapless(rows: readonly LogEntryRow[], from: number, to: number): void {
+  for (let index = from; index < to; index++) if (rows[index - from]?.idx !== index) throw damagedEntry(index);
+}
+
+export function damagedEntry(index: number): StoredDamage {
   return new StoredDamage(`Entry ${index} of the log is not the one that was published; stoa fsck says more.`);
 }
 
