@@ -19,7 +19,7 @@ import type { OperatorContext } from "./command.ts";
 import { checkMigrated, withDatabase } from "./database.ts";
 
 /** Ends the log of the board, and begins another one. @returns the exit status */
-export async function beginLogAnew(context: OperatorContext, origin: string): Promise<number> {
+export async function beginLogAnew(context: OperatorContext, origin: string, json: boolean): Promise<number> {
   const { config, signal, out } = context;
   const path = resolve(config.dataDir, "log");
   const key = await readKey(path, config.boardLog.keyText);
@@ -39,8 +39,13 @@ export async function beginLogAnew(context: OperatorContext, origin: string): Pr
     };
     const options = { db, now: Date.now, hasReplicas: config.database !== undefined, signal };
     await beginAnew(fresh, previous, options, () => LogFolder.archive(path, archive));
-    out(`the log ${before.name} has ended with ${newest?.size ?? 0} published entries`);
-    out(`the log ${origin} has begun: ${formatVkey(fresh)}`);
+    const [vkey, size] = [formatVkey(fresh), newest?.size ?? 0];
+    if (json) {
+      out(JSON.stringify({ ok: true, origin, vkey, previous: { origin: before.name, size } }));
+      return exitStatus.done;
+    }
+    out(`the log ${before.name} has ended with ${size} published entries`);
+    out(`the log ${origin} has begun: ${vkey}`);
     out("tell everybody the new key; other replicas need an empty log folder");
     return exitStatus.done;
   });

@@ -18,13 +18,16 @@ interface RecoveryArguments {
   from: string | undefined;
   /** Whether the operator says that nothing newer was published. */
   asIs: boolean;
+  json: boolean;
 }
 
 /** How long one statement may take, in milliseconds. */
 const timeoutMs = 60_000;
+/** After how many entries the progress is told. */
+const progressEntries = 10_000;
 
 /** Brings the log in the database up to what was published. @returns the exit status */
-export function runLogRecovery(context: OperatorContext, { from, asIs }: RecoveryArguments): Promise<number> {
+export function runLogRecovery(context: OperatorContext, { from, asIs, json }: RecoveryArguments): Promise<number> {
   return withDatabase(context, { writes: true, connections: 2, timeoutMs }, async (db) => {
     const { signal, note } = context;
     await checkMigrated(db, signal);
@@ -41,7 +44,7 @@ export function runLogRecovery(context: OperatorContext, { from, asIs }: Recover
       await checkNewest(db, own.source, asIs, signal);
       const [newest, other] = sources.toSorted((a, b) => b.tree.size - a.tree.size);
       if (newest !== undefined && other !== undefined) await checkAgree(newest, other);
-      await recover(db, newest, context);
+      await recover(db, newest, json, context);
     } finally {
       for (const source of sources) source.close();
     }
@@ -51,12 +54,30 @@ export function runLogRecovery(context: OperatorContext, { from, asIs }: Recover
   });
 }
 
-async function recover(db: Database, newest: LogSource | undefined, { out, signal }: OperatorContext): Promise<void> {
-  const done = await recoverLog(newest, { db, now: Date.now, signal });
+async function recover(
+  db: Database,
+  newest: LogSource | undefined,
+  json: boolean,
+  { out, note, signal }: OperatorContext,
+): Promise<void> {
+  let told = 0;
+  const onProgress = (done: number, all: number) => {
+    if (done < told + progressEntries) return;
+    told = done;
+    note(`put back ${done} of ${all} entries`);
+  };
+  const done = await recoverLog(newest, { db, now: Date.now, signal, onProgress });
+  const source = newest?.name ?? null;
+  if (json) {
+    const { from, to } = done.kind === "put_back" ? done : { from: null, to: null };
+    const { size } = await readLogHead(db.reader(signal));
+    out(JSON.stringify({ ok: true, size, source, from, to }));
+    return;
+  }
   if (done.kind === "complete") out(`the log is complete: the database has its ${done.size} entries`);
   else {
     const count = done.to - done.from;
-    out(`put back the entries ${done.from} to ${done.to - 1} from ${newest?.name}: ${count} in all`);
+    out(`put back the entries ${done.from} to ${done.to - 1} from ${source}: ${count} in all`);
     out("their posts, comments and agents stay lost, and the log says so in one more entry");
   }
   out("replicas go on with the log within seconds");

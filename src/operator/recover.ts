@@ -12,7 +12,7 @@ import { runLogRecovery } from "./recover-log.ts";
 import { sealClock } from "./seal-clock.ts";
 
 const help = `Usage: stoa recover [--abandon SEQ:HASH --note TEXT]
-       stoa recover --log [--from DIR|URL] [--as-is] [--begin-anew ORIGIN]
+       stoa recover --log [--from DIR|URL] [--as-is] [--begin-anew ORIGIN] [--json]
 
 Compares the ledger in the database with the newest receipt that this replica has served. The replica remembers that
 receipt in its data folder. A database that was restored from a backup may have lost receipts that were served; the
@@ -33,6 +33,13 @@ lost are put back, and one more says so; the log then goes on. The service of th
   --begin-anew ORIGIN end this log, whose entries or key are lost or whose key was stolen, and begin another one with this
                       name. Everything that stands is added to it. First make its key (stoa keygen), put it in the place of
                       the old one, and stop all replicas. This cannot be undone
+  --json              print one JSON object: ok, size, source, from, to. The log has \`size\` entries, and those from \`from\` to
+                      before \`to\` were put back from \`source\`. With --begin-anew: ok, origin, vkey, previous (origin, size)
+
+Exit status with --log:
+  0  the log goes on
+  2  the arguments or the settings cannot be used
+  3  it could not be done: the message says why
 
 ${commonHelp}`;
 
@@ -51,16 +58,17 @@ export const recover: OperatorCommand = {
       from: { type: "string" },
       "as-is": { type: "boolean" },
       "begin-anew": { type: "string" },
+      json: { type: "boolean", default: false },
     });
-    const { abandon, note, log = false, from, "as-is": asIs = false, "begin-anew": anew } = options;
+    const { abandon, note, log = false, from, "as-is": asIs = false, "begin-anew": anew, json } = options;
     if (log && (abandon ?? note) !== undefined) throw new UsageError("--log goes without --abandon and --note");
-    if (!log && (from !== undefined || asIs || anew !== undefined)) {
-      throw new UsageError("--from, --as-is and --begin-anew need --log");
+    if (!log && (from !== undefined || asIs || anew !== undefined || json)) {
+      throw new UsageError("--from, --as-is, --begin-anew and --json need --log");
     }
     if (anew !== undefined && (from !== undefined || asIs))
       throw new UsageError("--begin-anew goes without other options");
-    if (anew !== undefined) return beginLogAnew(context, anew);
-    if (log) return runLogRecovery(context, { from, asIs });
+    if (anew !== undefined) return beginLogAnew(context, anew, json);
+    if (log) return runLogRecovery(context, { from, asIs, json });
     if ((abandon === undefined) !== (note === undefined)) throw new UsageError("--abandon and --note go together");
     const abandoned = abandon === undefined ? undefined : parseHead(abandon);
     const writes = abandoned !== undefined;

@@ -23,6 +23,15 @@ it("needs a new key and a new name", async () => {
   await expectNewLog(board);
 });
 
+it("tells programs which log has begun", async () => {
+  const board = await endedLog();
+  await makeKey(board);
+  const { status, out } = await board.operate(...command, "--json");
+  const vkey = expect.stringMatching(/^stoa\.test\/log2\+/);
+  const previous = { origin: testOrigin, size: Number(board.last.split("\n")[1]) };
+  expect([status, JSON.parse(out.join())]).toEqual([0, { ok: true, origin: "stoa.test/log2", vkey, previous }]);
+});
+
 it("leaves a folder alone that a process uses", async () => {
   const path = temporaryFolder();
   const folder = await LogFolder.open(path, key);

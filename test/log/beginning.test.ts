@@ -143,5 +143,14 @@ it("stoa keygen writes a key that only its owner may read, and leaves an existin
   const again = await operateWith(settings, ["keygen", path]);
   expect(again).toEqual({ status: 3, out: [], notes: [`stoa keygen: ${path} exists, and is left as it is`] });
   expect(readFileSync(path, "utf8")).toBe(text);
-  expect((await operateWith({}, ["keygen", path])).notes[0]).toMatch(/STOA_LOG_ORIGIN or STOA_SITE_URL must be set/);
+  const { status, notes } = await operateWith({}, ["keygen", path]);
+  expect([status, notes[0]]).toEqual([2, expect.stringMatching(/STOA_LOG_ORIGIN or STOA_SITE_URL must be set/)]);
+  const another = `${path}2`;
+  const { out } = await operateWith(settings, ["keygen", "--json", another]);
+  expect(JSON.parse(out.join())).toEqual({
+    ok: true,
+    file: another,
+    origin: "stoa.example:8443/log",
+    vkey: expect.stringMatching(/^stoa\.example:8443\/log\+[0-9a-f]{8}\+A\S+$/),
+  });
 });

@@ -36,6 +36,22 @@ it("entries that are lost are put back from the folder, and one more tells of th
   await expectToGoOn(board, 601);
 });
 
+it("programs get the result as JSON, and people see the progress", async () => {
+  const board = await publishedLog();
+  await board.log.test.rows("UPDATE log_head SET restored = 1");
+  const complete = await board.recover("--json");
+  const source = join(board.dataDir, "log");
+  const result = { ok: true, size: 600, source, from: null, to: null };
+  expect([complete.status, complete.out.map((line) => JSON.parse(line))]).toEqual([0, [result]]);
+  const publisher = await board.log.publisher(source);
+  await publisher.publish(never, await board.log.grow(10_000));
+  await publisher.stop();
+  await restoreBackup(board, 250);
+  const { out, notes } = await board.recover("--json");
+  expect(out.map((line) => JSON.parse(line))).toEqual([{ ...result, size: 10_601, from: 250, to: 10_600 }]);
+  expect(notes.join()).toMatch(/put back 10\d\d\d of 10350 entries/);
+});
+
 it("a recovery that was interrupted is done by the next one, and nobody adds to the log between", async () => {
   const board = await publishedLog();
   await restoreBackup(board, 250);

@@ -27,6 +27,8 @@ export interface RecoverOptions {
   /** The time in milliseconds since 1970 (UTC). */
   now: () => number;
   signal: AbortSignal;
+  /** Is told how many of the lost entries are put back. */
+  onProgress?: ((done: number, all: number) => void) | undefined;
 }
 
 /** How many entries one transaction stores at most. */
@@ -60,7 +62,10 @@ export async function recoverLog(source: LogSource | undefined, options: Recover
   await checkEntries(source, range, lost);
   // From here on no replica adds anything.
   await db.transaction(signal, (tx) => putLogRestored(tx, true));
-  for await (const part of inParts(source.entries(lost.from, lost.to))) await store(range, part, options);
+  for await (const part of inParts(source.entries(lost.from, lost.to))) {
+    await store(range, part, options);
+    options.onProgress?.(range.size - lost.from, lost.to - lost.from);
+  }
   await adopt(head, range, source, lost, options);
   return { kind: "put_back", ...lost };
 }
