@@ -27,7 +27,8 @@ Without options the command reports what it finds, and changes nothing. The exit
 With --log it compares the log in the database with the newest checkpoint in the log folder of this replica. Entries that are
 lost are put back, and one more says so; the log then goes on. The service of this data folder must not run.
 
-  --from DIR|URL      look also at the log folder of another replica, or at a mirror of the log (stoa mirror)
+  --from DIR|URL      look also at the log folder of another replica, at a mirror of the log (stoa mirror), or at a log that is
+                      served: the address of a replica with /log after it
   --as-is             go on although this log folder is older than the database, damaged or lost: your word that no newer
                       checkpoint was published
   --begin-anew ORIGIN end this log, whose entries or key are lost or whose key was stolen, and begin another one with this

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
 import { formatBundle } from "../../src/tlog/tiles/bundle.ts";
-import { formatTilePath, fullWidth } from "../../src/tlog/tiles/tile-path.ts";
+import { type Bundle, formatTilePath, fullWidth, type Tile } from "../../src/tlog/tiles/tile-path.ts";
 import { widthAt } from "../../src/tlog/tiles/widths.ts";
 import { type Outcome, operateWith } from "../operator/support.ts";
 import { faultsOfLog } from "../support/log.ts";
@@ -59,13 +59,23 @@ export async function restoreBackup({ log }: Board, size: number): Promise<void>
 /** Copies what was published as a mirror has it. */
 export async function mirror({ log }: Board, note: string, size: number): Promise<string> {
   const path = temporaryFolder();
+  const write = (tile: Tile | Bundle, bytes: Uint8Array) => {
+    const file = join(path, formatTilePath(tile));
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, bytes);
+  };
+  const tiles = await log.test.rows<{ level: number; n: number; hashes: Buffer }>(
+    "SELECT level, n, hashes FROM log_tiles",
+  );
+  for (const { level, n, hashes } of tiles) {
+    const width = widthAt(level, n, size);
+    if (width > 0) write({ level, index: n, width }, hashes.subarray(0, 32 * width));
+  }
   const rows = await log.test.rows<{ entry: string }>("SELECT entry FROM log_entries ORDER BY idx");
   for (let index = 0; index * fullWidth < size; index++) {
     const width = widthAt(0, index, size);
-    const file = join(path, formatTilePath({ level: "entries", index, width }));
-    mkdirSync(dirname(file), { recursive: true });
     const entries = rows.slice(index * fullWidth, index * fullWidth + width).map(({ entry }) => Buffer.from(entry));
-    writeFileSync(file, formatBundle(entries));
+    write({ level: "entries", index, width }, formatBundle(entries));
   }
   writeFileSync(join(path, "checkpoint"), note);
   return path;

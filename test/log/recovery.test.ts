@@ -1,5 +1,5 @@
 // stoa recover --log: how the log goes on after a backup was restored, or a folder was lost.
-import { cpSync, rmSync, truncateSync } from "node:fs";
+import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
@@ -100,14 +100,55 @@ it("the folder may be lost: the database as it is, or a mirror by HTTP", async (
   rmSync(join(board.dataDir, "log"), { recursive: true });
   await restoreBackup(board, 599);
   expect((await board.recover()).notes.join()).toMatch(/has no checkpoint.*--as-is/);
-  const { url } = await serveHttp(webServerOf(copy));
+  const asked: string[] = [];
+  const { url } = await serveHttp((request, response) => {
+    const { url = "" } = request;
+    // Like a service whose limit is reached.
+    if (asked.push(url) === 1) response.writeHead(429, { "retry-after": "0" }).end();
+    else webServerOf(copy)(request, response);
+  });
   expect((await board.recover("--as-is", "--from", url)).status).toBe(0);
+  // Entries that are not lost are not read: a log may have millions.
+  expect(new Set(asked.filter((path) => path.includes("entries")))).toEqual(new Set(["/tile/entries/002.p/88"]));
   await expectToGoOn(board, 601);
   const alone = await publishedLog();
   rmSync(join(alone.dataDir, "log"), { recursive: true });
   await alone.log.test.rows("UPDATE log_head SET restored = 1");
   expect((await alone.recover("--as-is")).status).toBe(0);
   await expectToGoOn(alone, 600);
+});
+
+it("a mirror that is bent, cut off or huge changes nothing, and the message names the file", async () => {
+  const board = await publishedLog();
+  const { note } = await board.log.head();
+  const copy = await mirror(board, note as string, 600);
+  rmSync(join(board.dataDir, "log"), { recursive: true });
+  await restoreBackup(board, 590);
+  const before = await board.log.head();
+  const bend = (bytes: Buffer) => Buffer.concat([Buffer.of((bytes[0] as number) ^ 1), bytes.subarray(1)]);
+  for (const [path, change, message] of [
+    ["checkpoint", bend, "has no checkpoint of this log"],
+    ["checkpoint", (bytes: Buffer) => bytes.subarray(0, 40), "has no checkpoint of this log"],
+    ["checkpoint", () => Buffer.alloc(20 << 20), "checkpoint is too large"],
+    ["tile/0/002.p/88", bend, "the tiles of .* are damaged: "],
+    ["tile/0/002.p/88", (bytes: Buffer) => bytes.subarray(1), "the tiles of .* are damaged: "],
+    ["tile/1/000.p/2", () => Buffer.alloc(20 << 20), "tile/1/000.p/2 is too large"],
+    ["tile/entries/002.p/88", (bytes: Buffer) => bytes.subarray(0, -1), "tile/entries/002.p/88 of .* is damaged"],
+    ["tile/entries/002.p/88", () => Buffer.alloc(20 << 20), "tile/entries/002.p/88 is too large"],
+    [
+      "tile/entries/002.p/88",
+      (bytes: Buffer) => Buffer.concat([bytes.subarray(0, -1), Buffer.of(0)]),
+      "does not have the",
+    ],
+  ] as const) {
+    const good = readFileSync(join(copy, path));
+    writeFileSync(join(copy, path), change(good));
+    const { status, out, notes } = await board.recover("--as-is", "--from", copy);
+    expect([path, status, out, notes.join()]).toEqual([path, 3, [], expect.stringMatching(message)]);
+    writeFileSync(join(copy, path), good);
+  }
+  expect(await board.log.head()).toEqual(before);
+  expect((await board.recover("--as-is", "--from", copy)).status).toBe(0);
 });
 
 it("a damaged folder is begun anew once the database is known to have its tree", async () => {

@@ -4,11 +4,11 @@ import { listLogEntries } from "../../store/tables/log-entries.ts";
 import { readLogTile } from "../../store/tables/log-tiles.ts";
 import { equalBytes, toUtf8 } from "../../tlog/encoding.ts";
 import { TlogError } from "../../tlog/error.ts";
+import { rangeOf } from "../../tlog/tiles/prove.ts";
 import { TiledTree } from "../../tlog/tiles/tiled-tree.ts";
 import { CompactRange } from "../../tlog/tree/compact-range.ts";
 import { hashBytes } from "../../tlog/tree/hashing.ts";
 import type { Tree } from "../../tlog/tree/proofs.ts";
-import { perfectSubtrees } from "../../tlog/tree/ranges.ts";
 import { sha256, treeHasher } from "../crypto.ts";
 import type { LogFolder } from "../folder/log-folder.ts";
 import { type Extension, segmentEntries } from "../folder/segments.ts";
@@ -86,8 +86,7 @@ async function rangeBefore(db: Queryable, tree: Tree): Promise<CompactRange> {
   if (first === 0) return new CompactRange(treeHasher);
   try {
     const tiles = await TiledTree.open(tree, ({ level, index, width }) => readTile(db, level, index, width), sha256);
-    const roots = perfectSubtrees([0, first]).map((subtree) => tiles.subtree(subtree));
-    return CompactRange.of(first, await Promise.all(roots), treeHasher);
+    return await rangeOf(tiles, treeHasher, first);
   } catch (error) {
     if (!(error instanceof TlogError)) throw error;
     throw new Contradiction(`The database's tiles are not those of its tree of ${tree.size} entries: ${error.message}`);

@@ -2,15 +2,19 @@
 import { existsSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
+import { sleep } from "../../timing/wait.ts";
 import { TlogError } from "../../tlog/error.ts";
 import { openCheckpoint } from "../../tlog/notes/checkpoint.ts";
 import type { NoteKey } from "../../tlog/notes/key.ts";
 import { maxNoteBytes } from "../../tlog/notes/note.ts";
 import { maxEntryBytes, parseBundle } from "../../tlog/tiles/bundle.ts";
-import { formatTilePath, fullWidth } from "../../tlog/tiles/tile-path.ts";
+import { rangeOf } from "../../tlog/tiles/prove.ts";
+import { formatTilePath, fullWidth, type Tile } from "../../tlog/tiles/tile-path.ts";
+import { TiledTree } from "../../tlog/tiles/tiled-tree.ts";
 import { widthAt } from "../../tlog/tiles/widths.ts";
-import { CompactRange } from "../../tlog/tree/compact-range.ts";
-import { treeHasher, verifyEd25519 } from "../crypto.ts";
+import type { CompactRange } from "../../tlog/tree/compact-range.ts";
+import { hashBytes } from "../../tlog/tree/hashing.ts";
+import { sha256, treeHasher, verifyEd25519 } from "../crypto.ts";
 import { LogFolder } from "../folder/log-folder.ts";
 import type { SignedTree } from "../folder/segments.ts";
 
@@ -89,9 +93,13 @@ function mirrorOf(
     tree,
     entries,
     async rangeOf(size) {
-      const range = new CompactRange(treeHasher);
-      for await (const part of entries(0, size)) range.appendAll(part);
-      return range;
+      const readTile = (tile: Tile) => read(formatTilePath(tile), tile.width * hashBytes);
+      try {
+        return await rangeOf(await TiledTree.open(tree, readTile, sha256), treeHasher, size);
+      } catch (error) {
+        if (error instanceof TlogError) throw new Error(`the tiles of ${name} are damaged: ${error.message}`);
+        throw error;
+      }
     },
     close: () => {},
   };
@@ -110,7 +118,13 @@ async function readBytes(path: string, maxBytes: number): Promise<Uint8Array> {
 
 async function fetchBytes(url: string, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
   const timeout = AbortSignal.any([signal, AbortSignal.timeout(fetchTimeoutMs)]);
-  const response = await fetch(url, { signal: timeout });
+  let response = await fetch(url, { signal: timeout });
+  // A service that runs limits how much an address reads.
+  while (response.status === 429) {
+    await response.body?.cancel();
+    await sleep(1_000 * Math.max(1, Number(response.headers.get("retry-after")) || 1), timeout);
+    response = await fetch(url, { signal: timeout });
+  }
   if (!response.ok) throw new Error(`${url} was answered with status ${response.status}`);
   const parts: Uint8Array[] = [];
   let length = 0;

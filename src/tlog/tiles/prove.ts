@@ -21,10 +21,13 @@ export function proveConsistency(tree: TiledTree, older: number, newer = tree.si
   return all(consistencyRanges(older, newer).map((range) => tree.hash(range)));
 }
 
-/** The range to which the next entries are appended. @throws TlogError `bad_tile`, `wrong_tile`; what reads the tiles throws */
-export async function rangeOf(tree: TiledTree, hasher: TreeHasher): Promise<CompactRange> {
-  const roots = await all(perfectSubtrees([0, tree.size]).map((subtree) => tree.subtree(subtree)));
-  return CompactRange.of(tree.size, roots, hasher);
+/**
+ * The range of the first `size` entries, to which the next ones are appended.
+ * @throws TlogError `bad_tile`, `wrong_tile`, `out_of_range`; what reads the tiles throws
+ */
+export async function rangeOf(tree: TiledTree, hasher: TreeHasher, size = tree.size): Promise<CompactRange> {
+  const roots = await all(perfectSubtrees([0, size]).map((subtree) => tree.subtree(subtree)));
+  return CompactRange.of(size, roots, hasher);
 }
 
 function all(hashes: Promise<Uint8Array>[]): Promise<Uint8Array[]> {
