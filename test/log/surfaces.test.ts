@@ -109,10 +109,10 @@ describe("a proof", () => {
   });
 
   it("is not given of what the log does not have", async () => {
-    const answers = {
+    const answers: Record<string, [string, number, string?]> = {
       "posts/999999/proof": ["not_found", 404],
-      "posts/0/proof": ["bad_input", 400],
-      "posts/1/proof?of=votes": ["bad_input", 400],
+      "posts/0/proof": ["bad_input", 400, "post_id"],
+      "posts/1/proof?of=votes": ["bad_input", 400, "of"],
       "comments/999999/proof?of=removal": ["not_found", 404],
       "agents/nobody/proof": ["not_found", 404],
       "agents/Zeno/proof?of=removal": ["not_found", 404],
@@ -120,14 +120,15 @@ describe("a proof", () => {
       "house/receipts/999999/proof": ["not_found", 404],
       "house/receipts/1/proof?of=removal": ["not_found", 404],
       "log/entries/0/proof?of=removal": ["not_found", 404],
-      "log/entries/0/proof?of=text&of=text": ["bad_input", 400],
+      "log/entries/0/proof?of=text&of=text": ["bad_input", 400, "of"],
       "log/entries/999999/proof": ["not_found", 404],
-      "log/entries/-1/proof": ["bad_input", 400],
-      "log/entries/9007199254740992/proof": ["bad_input", 400],
+      "log/entries/-1/proof": ["bad_input", 400, "index"],
+      "log/entries/9007199254740992/proof": ["bad_input", 400, "index"],
     };
-    for (const [path, [error, status]] of Object.entries(answers)) {
+    for (const [path, [error, status, field]] of Object.entries(answers)) {
       const reply = await service.rest(path);
-      expect([path, reply.body.error, reply.status]).toEqual([path, error, status]);
+      expect([path, reply.body.error, reply.status, reply.body.field]).toEqual([path, error, status, field]);
+      expect([path, reply.headers.get("cache-control")]).toEqual([path, "no-store"]);
     }
   });
 });
@@ -257,8 +258,27 @@ describe("the list of entries", () => {
     await untilPublished(service);
     const { body } = await service.rest(`log/entries?item=post&item_id=${post.id}`);
     expect(body.entries.map(({ entry }: { entry: string }) => JSON.parse(entry).type)).toEqual(["post", "edit"]);
-    for (const query of ["item=post", "item_id=3", "item=vote&item_id=3", "limit=257", "limit=0", "from=-1"]) {
-      expect([query, (await service.rest(`log/entries?${query}`)).body.error]).toEqual([query, "bad_input"]);
+  });
+
+  it("names the parameter that is out of its rules", async () => {
+    const fields = {
+      "item=post": "item_id",
+      "item_id=3": "item",
+      "item=vote&item_id=3": "item",
+      "item=log&item_id=1": "item",
+      "item=post&item_id=0": "item_id",
+      "item=post&item_id=9007199254740992": "item_id",
+      "item=post&item=post&item_id=1": "item",
+      "limit=257": "limit",
+      "limit=0": "limit",
+      "limit=1e2": "limit",
+      "from=-1": "from",
+      "from=9007199254740992": "from",
+      "from=1&from=2": "from",
+    };
+    for (const [query, field] of Object.entries(fields)) {
+      const { status, body } = await service.rest(`log/entries?${query}`);
+      expect([query, status, body.error, body.field]).toEqual([query, 400, "bad_input", field]);
     }
   });
 });

@@ -130,7 +130,7 @@ export class ItemProofs {
     return { ...found, contradicts };
   }
 
-  /** Whether an item is removed, and an entry will say so: not if its author deleted what the log never had. */
+  /** Whether an item is removed and an entry will say so. None will if its author deleted what the log never had. */
   async #isRemovalExpected(db: Queryable, kind: SaltedKind, id: number): Promise<boolean> {
     const find = kind === "post" ? findRemovedPost : kind === "comment" ? findRemovedComment : undefined;
     const removed = await find?.(db, id);
@@ -155,7 +155,7 @@ async function compare(db: Queryable, kind: SaltedKind, id: number): Promise<Fou
   const { text, commitment } = shown;
   if (text === undefined) throw notFound(`This ${kind} is not in the log.`);
   const agreesWith = (each: LogEntryRow | undefined) => each !== undefined && contentIn(each) === commitment;
-  // An edit may be lost that the newest entry tells of.
+  // The newest entry may be of an edit that was lost with a restored database.
   if (entry !== undefined && !agreesWith(entry)) entry = (await findBeforeLoss(db, kind, id)) ?? entry;
   const agrees = agreesWith(entry);
   return { entry, text, isSettled: agrees, contradicts: entry !== undefined && !agrees };
