@@ -20,19 +20,23 @@ export function isLost(ranges: readonly Range[], index: number): boolean {
   return ranges.some(([from, to]) => index >= from && index < to);
 }
 
-/** The newest entry that commits to the text of an item and is not void. */
+/**
+ * The newest entry that commits to the text of an item and is not void.
+ * @param among how many of the newest entries of the item each look goes through; by default all
+ */
 export async function findStandingEntry(
   db: Queryable,
   item: string,
   id: number,
   ranges: readonly Range[],
+  among?: number,
 ): Promise<LogEntryRow | undefined> {
-  let entry = await findNewestLogEntry(db, item, id, "content");
+  let entry = await findNewestLogEntry(db, item, id, "content", { among });
   // Each look goes before another range.
   for (const _ of ranges) {
     const lost: Range | undefined = ranges.find(([from, to]) => entry && entry.idx >= from && entry.idx < to);
     if (lost === undefined) return entry;
-    entry = await findNewestLogEntry(db, item, id, "content", lost[0]);
+    entry = await findNewestLogEntry(db, item, id, "content", { before: lost[0], among });
   }
   return entry;
 }

@@ -84,3 +84,24 @@ it("while the log is frozen the board writes on, and a proof of what is new wait
     /^The log is frozen, and nothing is added to it\. .* recover --log/,
   );
 });
+
+it("a text or removal is looked for among the newest 10,000 entries of its item, however many there are", async () => {
+  const { service, post } = await start();
+  const { db, rest } = service;
+  const add = async (from: number, entry: string) => {
+    const rows = Array.from({ length: 10_001 }, (_, at) => `(${from + at}, 'post', ${post}, '${entry}')`);
+    await db.pool.query(`INSERT INTO log_entries (idx, item, item_id, entry) VALUES ${rows.join()}`);
+  };
+  const said = async (path: string) => {
+    const { status, body } = await rest(`posts/${post}/${path}`);
+    return [status, body.error, body.message];
+  };
+  expect(await said("proof?of=removal")).toEqual([404, "not_found", "The log has no removal of this post."]);
+  const advice = "List its entries, and prove one by its index.";
+  await add(1_000_000, '{"content":"edited"}');
+  const noRemoval = `None of the newest 10000 entries of this post removes it. ${advice}`;
+  expect(await said("proof?of=removal")).toEqual([404, "not_found", noRemoval]);
+  await add(2_000_000, '{"act":"lock"}');
+  const noText = `None of the newest 10000 entries of this post has a text. ${advice}`;
+  expect(await said("proof")).toEqual([404, "not_found", noText]);
+});

@@ -181,6 +181,9 @@ it("the folder of a service that runs is not touched, and the options are checke
     expect((await operateWith(settings, ["recover", ...args])).status).toBe(2);
   }
   expect((await board.recover("--from", temporaryFolder())).status).toBe(3);
+  const { url } = await serveHttp((_request, response) => void response.destroy());
+  const { status, notes } = await board.recover("--from", url);
+  expect([status, notes.join()]).toEqual([3, expect.stringMatching(`${url}/checkpoint cannot be read \\(.+\\)$`)]);
 });
 
 it("a post whose edit was lost with the restore is proved with the text that it has again", async () => {

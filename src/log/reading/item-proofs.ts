@@ -2,7 +2,12 @@ import { commitmentOf, contentOf } from "../../board/logged/commitments.ts";
 import { notFound, StoaError } from "../../errors.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
-import { findLogEntry, findNewestLogEntry, type LogEntryRow } from "../../store/tables/log-entries.ts";
+import {
+  findLogEntry,
+  findNewestLogEntry,
+  hasMoreLogEntries,
+  type LogEntryRow,
+} from "../../store/tables/log-entries.ts";
 import { countOutbox } from "../../store/tables/log-outbox.ts";
 import { findReceipt } from "../../store/tables/receipts.ts";
 import { findRemovedComment } from "../../store/tables/removed-comments.ts";
@@ -22,6 +27,8 @@ import { damagedEntry, type PublishedTiles } from "./published-tiles.ts";
 
 /** How long a proof waits for its entry to be published, in milliseconds. */
 const waitMs = 5_000;
+/** Among how many of the newest entries of an item its text or removal is looked for. An agent may make any number of edits. */
+const maxEntries = 10_000;
 
 /** The newest entry of an item, and whether a newer one is on its way. */
 interface Found {
@@ -59,7 +66,7 @@ export class ItemProofs {
   /** A proof of the newest removal of a post or comment. @throws StoaError `not_found`, `rate_limited`, `unavailable` */
   ofRemoval(kind: SaltedKind, id: number, waiter: Waiter): Promise<Uint8Array> {
     return this.#prove(waiter, async (db) => {
-      const entry = await findNewestLogEntry(db, kind, id, "removal");
+      const entry = await findNewest(db, kind, id, "removal");
       if (entry === undefined && !(await this.#isRemovalExpected(db, kind, id))) {
         throw notFound(`The log has no removal of this ${kind}.`);
       }
@@ -144,10 +151,20 @@ export class ItemProofs {
   }
 }
 
+const meanings = { content: "has a text", removal: "removes it" } as const;
+
+/** @throws StoaError `not_found` if there are more entries than are looked at, and none of these is one */
+async function findNewest(db: Queryable, kind: SaltedKind, id: number, which: keyof typeof meanings) {
+  const entry = await findNewestLogEntry(db, kind, id, which, { among: maxEntries });
+  if (entry !== undefined || !(await hasMoreLogEntries(db, kind, id, maxEntries))) return entry;
+  const what = `None of the newest ${maxEntries} entries of this ${kind} ${meanings[which]}.`;
+  throw notFound(`${what} List its entries, and prove one by its index.`);
+}
+
 /** Compares the text of an item with its newest entry. @throws StoaError `not_found` if the log does not have it */
 async function compare(db: Queryable, kind: SaltedKind, id: number): Promise<Found> {
   const shown = await shownText(db, kind, id);
-  let entry = await findNewestLogEntry(db, kind, id, "content");
+  let entry = await findNewest(db, kind, id, "content");
   if (shown === undefined) {
     if (entry === undefined) throw notFound(`The log has no ${kind} with this id.`);
     return { entry, isSettled: true };
@@ -163,7 +180,7 @@ async function compare(db: Queryable, kind: SaltedKind, id: number): Promise<Fou
 
 async function findBeforeLoss(db: Queryable, kind: SaltedKind, id: number): Promise<LogEntryRow | undefined> {
   const lost = await readLostRanges(db);
-  return lost.length === 0 ? undefined : findStandingEntry(db, kind, id, lost);
+  return lost.length === 0 ? undefined : findStandingEntry(db, kind, id, lost, maxEntries);
 }
 
 /** The text that is shown of an item; undefined if none is. `text` is undefined if it is not in the log. */

@@ -116,7 +116,18 @@ async function readBytes(path: string, maxBytes: number): Promise<Uint8Array> {
   }
 }
 
+/** @throws Error with one line, which names the address; the signal's reason */
 async function fetchBytes(url: string, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
+  try {
+    return await fetchUpTo(url, maxBytes, signal);
+  } catch (error) {
+    const isOfFetch = error instanceof TypeError || error instanceof DOMException;
+    if (signal.aborted || !isOfFetch) throw error;
+    throw new Error(`${url} cannot be read`, { cause: error.cause ?? error });
+  }
+}
+
+async function fetchUpTo(url: string, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
   const timeout = AbortSignal.any([signal, AbortSignal.timeout(fetchTimeoutMs)]);
   let response = await fetch(url, { signal: timeout });
   // A service that runs limits how much an address reads.

@@ -49,17 +49,35 @@ const kinds = {
   any: "TRUE",
 } as const;
 
-/** The newest entry of an item, before an index, that commits to a text, that removes it, or of any kind. */
+interface NewestQuery {
+  /** The entry has a lower index. */
+  before?: number;
+  /** How many of the newest entries of the item are looked at; by default all. */
+  among?: number | undefined;
+}
+
+/** The newest entry of an item that commits to a text, that removes it, or of any kind. */
 export async function findNewestLogEntry(
   db: Queryable,
   item: string,
   itemId: number,
   kind: keyof typeof kinds,
-  before = Number.MAX_SAFE_INTEGER,
+  { before = Number.MAX_SAFE_INTEGER, among }: NewestQuery = {},
 ): Promise<LogEntryRow | undefined> {
-  const sql = `SELECT ${columns} FROM log_entries WHERE item_id = ? AND item = ? AND idx < ? AND ${kinds[kind]} ORDER BY idx DESC LIMIT 1`;
-  return (await db.rows<LogEntryRow>(sql, [itemId, item, before]))[0];
+  const floor = among === undefined ? "0" : `COALESCE((${nth}), -1) + 1`;
+  const sql = `SELECT ${columns} FROM log_entries WHERE item_id = ? AND item = ? AND idx < ? AND idx >= ${floor} AND ${kinds[kind]}
+    ORDER BY idx DESC LIMIT 1`;
+  const params = among === undefined ? [] : [itemId, item, String(among)];
+  return (await db.rows<LogEntryRow>(sql, [itemId, item, before, ...params]))[0];
 }
+
+/** Whether an item has more entries than `count`. */
+export async function hasMoreLogEntries(db: Queryable, item: string, itemId: number, count: number): Promise<boolean> {
+  return (await db.rows(nth, [itemId, item, String(count)])).length > 0;
+}
+
+/** The index of an entry of an item, by its place among the newest ones. It reads as many rows of an index. */
+const nth = "SELECT idx FROM log_entries WHERE item_id = ? AND item = ? ORDER BY idx DESC LIMIT 1 OFFSET ?";
 
 /** How many rows one INSERT has at most. */
 const maxInserted = 64;
