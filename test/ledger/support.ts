@@ -16,6 +16,7 @@ import { Database } from "../../src/store/database/database.ts";
 import { afterFile } from "../support/after-file.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { type Service, type ServiceOptions, startService } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
 
 export const operatorToken = "test-operator-token-0123456789-abcdef";
 export const asOperator: CallOptions = { headers: { authorization: `Bearer ${operatorToken}` } };
@@ -142,6 +143,17 @@ export async function fill(db: TestDatabase, count: number, size = 400): Promise
       }
     });
   }
+}
+
+/** The warning of a service that is ready. It is not while its database says nothing for 5 seconds: then it is asked again. */
+export async function warningOf({ rest }: Service): Promise<string | undefined> {
+  let warning: string | undefined;
+  await waitUntil("readiness", async () => {
+    const { status, body } = await rest("/readyz");
+    warning = body.warning;
+    return status === 200;
+  });
+  return warning;
 }
 
 export interface StoredRow {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { TestDatabase } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait.ts";
-import { type LedgerUnderTest, refusal, verifyLedger } from "../support.ts";
+import { type LedgerUnderTest, refusal, verifyLedger, warningOf } from "../support.ts";
 import { startGuarded, Times } from "./times.ts";
 
 const minute = 60_000;
@@ -9,12 +9,6 @@ const hour = 60 * minute;
 const day = 24 * hour;
 const years = 3 * 365 * day;
 const held = { code: "Unavailable", error: "unavailable" };
-
-async function warningOf(service: LedgerUnderTest): Promise<string | undefined> {
-  const { status, body } = await service.rest("/readyz");
-  expect(status).toBe(200);
-  return body.warning;
-}
 
 async function metricsOf(service: LedgerUnderTest): Promise<string> {
   return (await fetch(service.app.metricsUrl as string)).text();

@@ -9,18 +9,8 @@ import { startCuttingProxy } from "../../support/cutting-proxy.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 import { startGaleraRelay } from "../../support/galera-relay.ts";
 import { waitUntil } from "../../support/wait.ts";
-import { fill, refusal, startLedger, unlockReceipts, verifyLedger } from "../support.ts";
-import {
-  cacheOf,
-  dataFolder,
-  type Guarded,
-  headsIn,
-  immutable,
-  rewind,
-  startGuarded,
-  storedAt,
-  warningOf,
-} from "./support.ts";
+import { fill, refusal, startLedger, unlockReceipts, verifyLedger, warningOf } from "../support.ts";
+import { cacheOf, dataFolder, type Guarded, headsIn, immutable, rewind, startGuarded, storedAt } from "./support.ts";
 
 const never = new AbortController().signal;
 

@@ -12,18 +12,8 @@ import { Database } from "../../../src/store/database/database.ts";
 import { createDatabaseWithSchema } from "../../support/database.ts";
 import type { Service } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
-import { fill, startLedger, TestClock, verifyLedger } from "../support.ts";
-import {
-  cacheOf,
-  dataFolder,
-  type Guarded,
-  headsIn,
-  immutable,
-  rewind,
-  startGuarded,
-  storedAt,
-  warningOf,
-} from "./support.ts";
+import { fill, startLedger, TestClock, verifyLedger, warningOf } from "../support.ts";
+import { cacheOf, dataFolder, type Guarded, headsIn, immutable, rewind, startGuarded, storedAt } from "./support.ts";
 
 const gaugeOf = async ({ app }: Service) =>
   /^stoa_warning\{name="guard"\} (\d)$/m.exec(await (await fetch(app.metricsUrl as string)).text())?.[1];

@@ -75,10 +75,3 @@ export async function storedAt(db: TestDatabase, seq: number): Promise<StoredRow
   const [row] = await db.rows<StoredRow>("SELECT * FROM receipts WHERE seq = ?", [seq]);
   return row as StoredRow;
 }
-
-/** The warning of /readyz, which must be good. */
-export async function warningOf(service: Service): Promise<string | undefined> {
-  const { status, body } = await service.rest("/readyz");
-  if (status !== 200) throw new Error(`/readyz answers ${status}`);
-  return body.warning;
-}
