@@ -1,7 +1,7 @@
 // Which account a service and its private database run as, by the owner of the data folder and by who may reach it.
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, statSync, writeFileSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import { get } from "node:https";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -9,7 +9,6 @@ import { generate } from "selfsigned";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createTestDatabase } from "../support/database.ts";
 import { urlOf } from "../support/process.ts";
-import { askRest } from "../support/service.ts";
 import {
   begin,
   copyMade,
@@ -18,7 +17,6 @@ import {
   expectOneAccount,
   home,
   isRoot,
-  key,
   newHome,
   ownersIn,
   start,
@@ -85,32 +83,5 @@ describe("a service", () => {
       cache: expect.stringContaining("immutable"),
     });
     expect(ownersIn(dataDir)).toEqual(new Set([expectOneAccount(...usersOf(running.pid), statSync(dataDir).uid)]));
-  });
-
-  it.runIf(isRoot)("stays root, but its database does not, if the account cannot reach the folder", async () => {
-    copyMade();
-    chmodSync(home, 0o700);
-    const { service, database } = await start();
-    expect(service.output).toMatch(/the service keeps running as root: the account \w+ cannot read /);
-    expect(usersOf(service.pid)).toEqual([0, 0, 0, 0]);
-    const uid = expectOneAccount(...usersOf(database));
-    expect(ownersIn(join(dataDir, "mysql"))).toEqual(new Set([uid]));
-    expect(statSync(home).mode & 0o777).toBe(0o700);
-    await service.end("SIGINT");
-    // The account can reach the folder at the next start, so the service leaves root and keeps its data.
-    chmodSync(home, 0o755);
-    const next = await start();
-    expectOneAccount(...usersOf(next.service.pid));
-    expect((await askRest(next.url, "agents/me", { key })).status).toBe(200);
-  });
-
-  it.runIf(isRoot)("leaves a folder with other files, and these files, to root", async () => {
-    copyMade();
-    chmodSync(dataDir, 0o755);
-    writeFileSync(join(dataDir, "letters"), "text");
-    const { service, database } = await start();
-    expect(service.output).toContain("holds more than the database (letters)");
-    expectOneAccount(...usersOf(database));
-    expect([statSync(dataDir).uid, statSync(join(dataDir, "letters")).uid]).toEqual([0, 0]);
   });
 });
