@@ -128,6 +128,6 @@ async function prove(
       if (isOfRemoval) throw notFound("An entry of the log is never removed.");
       return proofs.ofEntry(Number(item.value), waiter);
     default:
-      throw badInput(undefined, "Name what is to be proved.");
+      throw badInput("item", "Name what is to be proved.");
   }
 }

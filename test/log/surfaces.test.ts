@@ -12,6 +12,7 @@ import { verifyItem } from "../../src/tlog/proofs/verify-item.ts";
 import { parseBundle } from "../../src/tlog/tiles/bundle.ts";
 import { formatTilePath } from "../../src/tlog/tiles/tile-path.ts";
 import { TiledTree } from "../../src/tlog/tiles/tiled-tree.ts";
+import { refusal } from "../ledger/support.ts";
 import { createDatabaseWithSchema } from "../support/database.ts";
 import { beginTestLog, untilPublished } from "../support/log.ts";
 import { rawRequest } from "../support/raw-request.ts";
@@ -300,7 +301,7 @@ it.each(["connect", "grpc", "grpc-web"] as const)("over %s there is the same", a
   expect(policy?.contentType).toBe("text/plain; charset=utf-8");
   const { entries } = await client.listLogEntries({ from: 1n, limit: 1n });
   expect(entries.map(({ index }) => index)).toEqual([1n]);
-  await expect(client.getProof({})).rejects.toMatchObject({ code: Code.InvalidArgument });
+  expect(await refusal(client.getProof({}))).toEqual({ code: "InvalidArgument", error: "bad_input", field: "item" });
   await expect(client.getTile({ path: "0/1" })).rejects.toMatchObject({ code: Code.NotFound });
 });
 
