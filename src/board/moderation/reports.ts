@@ -1,7 +1,7 @@
 import { notFound } from "../../errors.ts";
-import { lockComment } from "../../store/tables/comments.ts";
+import { lockComment, touchComment } from "../../store/tables/comments.ts";
 import { listModerated } from "../../store/tables/moderators.ts";
-import { lockPost } from "../../store/tables/posts.ts";
+import { lockPost, touchPost } from "../../store/tables/posts.ts";
 import { findPostOfComment } from "../../store/tables/removed-comments.ts";
 import { listReportedTexts, type ReportedTextRow } from "../../store/tables/reported-texts.ts";
 import {
@@ -60,7 +60,10 @@ async function report(
   input: ReportInput,
 ): Promise<ReportRow> {
   const { tx, now } = unit;
-  if (!(await insertReport(tx, { ...about, ...input, agentId: caller.id, createdAt: now }))) unit.unchanged = true;
+  if (await insertReport(tx, { ...about, ...input, agentId: caller.id, createdAt: now })) {
+    // Its author may change or delete the text on another server, which must then keep it for the moderators.
+    await (about.item === "post" ? touchPost : touchComment)(tx, about.itemId);
+  } else unit.unchanged = true;
   const row = await findReportBy(tx, about.item, about.itemId, caller.id);
   if (row === undefined) throw new Error("A report that was just stored is missing.");
   return row;

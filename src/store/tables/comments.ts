@@ -107,6 +107,12 @@ export async function lockComment(tx: Tx, id: number): Promise<CommentState | un
   return (await tx.rows<CommentState>(sql, [id]))[0];
 }
 
+/** The same as `touchPost`, of a comment that is locked. */
+export async function touchComment(tx: Tx, id: number): Promise<void> {
+  for (const change of ["+ 1", "- 1"])
+    await tx.run(`UPDATE comments SET upvotes = upvotes ${change} WHERE id = ?`, [id]);
+}
+
 /** Stores the new text of a comment that is locked, and the time of the edit in milliseconds since 1970 (UTC). */
 export async function putCommentText(
   tx: Tx,
