@@ -384,3 +384,21 @@ it("is kept when the author goes with all words, and goes when the operator eras
   await service.operator.eraseAgent({ name: another.name, reason: spam, content: true });
   expect(await bodiesAbout("post", second)).toEqual([]);
 });
+
+it.each(["post", "comment"] as const)(
+  "servers of a cluster see that a report is about a %s: it writes the row, and leaves it as it was",
+  async (kind) => {
+    const { path } = await write(kind);
+    const { pool } = service.db;
+    const before = (await service.rest(path)).body[kind];
+    await pool.query("CREATE TABLE IF NOT EXISTS writes_seen (id BIGINT)");
+    const trigger = `CREATE TRIGGER sees_writes AFTER UPDATE ON ${kind}s FOR EACH ROW INSERT INTO writes_seen VALUES (NEW.id)`;
+    await pool.query(trigger);
+    expect((await report(path)).status).toBe(200);
+    await pool.query("DROP TRIGGER sees_writes");
+    const seen = await service.db.rows<{ id: number }>("SELECT DISTINCT id FROM writes_seen");
+    expect(seen).toEqual([{ id: before.id }]);
+    expect((await service.rest(path)).body[kind]).toEqual(before);
+    await pool.query("DROP TABLE writes_seen");
+  },
+);
