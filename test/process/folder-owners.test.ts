@@ -6,25 +6,23 @@ import { get } from "node:https";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { generate } from "selfsigned";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createTestDatabase } from "../support/database.ts";
 import { urlOf } from "../support/process.ts";
 import {
   begin,
   copyMade,
   dataDir,
-  endHome,
   expectOneAccount,
   home,
   isRoot,
-  newHome,
   ownersIn,
   start,
-  useMadeFolder,
+  useHomes,
   usersOf,
 } from "./support.ts";
 
-useMadeFolder();
+useHomes();
 
 async function freeLowPort(): Promise<number> {
   for (let port = 700; port < 1024; port++) {
@@ -42,9 +40,6 @@ async function freeLowPort(): Promise<number> {
 }
 
 describe("a service", () => {
-  beforeEach(newHome);
-  afterEach(endHome);
-
   it.runIf(isRoot)(
     "that root starts opens a low port and reads a private key, then is the folder's owner",
     async () => {

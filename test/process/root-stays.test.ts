@@ -1,29 +1,24 @@
 // What root keeps of a data folder that the account of the service cannot reach, or that holds more than the database.
 import { chmodSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { askRest } from "../support/service.ts";
 import {
   copyMade,
   dataDir,
-  endHome,
   expectOneAccount,
   home,
   isRoot,
   key,
-  newHome,
   ownersIn,
   start,
-  useMadeFolder,
+  useHomes,
   usersOf,
 } from "./support.ts";
 
-useMadeFolder();
+useHomes();
 
 describe("a service", () => {
-  beforeEach(newHome);
-  afterEach(endHome);
-
   it.runIf(isRoot)("stays root, but its database does not, if the account cannot reach the folder", async () => {
     copyMade();
     chmodSync(home, 0o700);

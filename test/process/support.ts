@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { ServiceProcess } from "../support/process.ts";
 import { askRest } from "../support/service.ts";
 
@@ -55,6 +55,13 @@ export function useMadeFolder(): void {
     await endHome();
   });
   afterAll(() => rmSync(made, { recursive: true }));
+}
+
+/** The same, and each test has a home of its own. */
+export function useHomes(): void {
+  useMadeFolder();
+  beforeEach(newHome);
+  afterEach(endHome);
 }
 
 export function copyMade(): void {
