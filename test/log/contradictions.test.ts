@@ -86,10 +86,10 @@ it("while the log is frozen the board writes on, and a proof of what is new wait
 });
 
 it("a text or removal is looked for among the newest 10,000 entries of its item, however many there are", async () => {
-  const { service, post } = await start();
+  const { service, post, key } = await start();
   const { db, rest } = service;
-  const add = async (from: number, entry: string) => {
-    const rows = Array.from({ length: 10_001 }, (_, at) => `(${from + at}, 'post', ${post}, '${entry}')`);
+  const add = async (from: number, entry: string, to = post) => {
+    const rows = Array.from({ length: 10_001 }, (_, at) => `(${from + at}, 'post', ${to}, '${entry}')`);
     await db.pool.query(`INSERT INTO log_entries (idx, item, item_id, entry) VALUES ${rows.join()}`);
   };
   const said = async (path: string) => {
@@ -104,4 +104,9 @@ it("a text or removal is looked for among the newest 10,000 entries of its item,
   await add(2_000_000, '{"act":"lock"}');
   const noText = `None of the newest 10000 entries of this post has a text. ${advice}`;
   expect(await said("proof")).toEqual([404, "not_found", noText]);
+  // What has just been removed is waited for.
+  const other = (await rest("posts", { key, body: { title: "Another race" } })).body.post.id;
+  await add(-20_000, '{"content":"edited"}', other);
+  expect((await rest(`posts/${other}`, { method: "DELETE", key })).status).toBe(200);
+  expect((await fetch(`${service.url}/api/v1/posts/${other}/proof?of=removal`)).status).toBe(200);
 });

@@ -66,8 +66,9 @@ export class ItemProofs {
   /** A proof of the newest removal of a post or comment. @throws StoaError `not_found`, `rate_limited`, `unavailable` */
   ofRemoval(kind: SaltedKind, id: number, waiter: Waiter): Promise<Uint8Array> {
     return this.#prove(waiter, async (db) => {
-      const entry = await findNewest(db, kind, id, "removal");
+      const entry = await findNewestLogEntry(db, kind, id, "removal", { among: maxEntries });
       if (entry === undefined && !(await this.#isRemovalExpected(db, kind, id))) {
+        await checkAllSeen(db, kind, id, "removes it");
         throw notFound(`The log has no removal of this ${kind}.`);
       }
       return { entry, isSettled: entry !== undefined };
@@ -151,20 +152,18 @@ export class ItemProofs {
   }
 }
 
-const meanings = { content: "has a text", removal: "removes it" } as const;
-
-/** @throws StoaError `not_found` if there are more entries than are looked at, and none of these is one */
-async function findNewest(db: Queryable, kind: SaltedKind, id: number, which: keyof typeof meanings) {
-  const entry = await findNewestLogEntry(db, kind, id, which, { among: maxEntries });
-  if (entry !== undefined || !(await hasMoreLogEntries(db, kind, id, maxEntries))) return entry;
-  const what = `None of the newest ${maxEntries} entries of this ${kind} ${meanings[which]}.`;
-  throw notFound(`${what} List its entries, and prove one by its index.`);
+/** @throws StoaError `not_found` if an item has more entries than are looked at. @param what none of those does */
+async function checkAllSeen(db: Queryable, kind: SaltedKind, id: number, what: string): Promise<void> {
+  if (!(await hasMoreLogEntries(db, kind, id, maxEntries))) return;
+  const none = `None of the newest ${maxEntries} entries of this ${kind} ${what}.`;
+  throw notFound(`${none} List its entries, and prove one by its index.`);
 }
 
 /** Compares the text of an item with its newest entry. @throws StoaError `not_found` if the log does not have it */
 async function compare(db: Queryable, kind: SaltedKind, id: number): Promise<Found> {
   const shown = await shownText(db, kind, id);
-  let entry = await findNewest(db, kind, id, "content");
+  let entry = await findNewestLogEntry(db, kind, id, "content", { among: maxEntries });
+  if (entry === undefined) await checkAllSeen(db, kind, id, "has a text");
   if (shown === undefined) {
     if (entry === undefined) throw notFound(`The log has no ${kind} with this id.`);
     return { entry, isSettled: true };
