@@ -18,7 +18,7 @@ const app = fastify();
 
 // The service also reads the newest receipt that was served, so that it notices a chain that was replaced.
 const one = `SELECT seq, hash, prev_hash, canonical, (SELECT hash FROM receipts WHERE seq = ?) AS other_hash
-  FROM receipts WHERE seq = ?`;
+  FROM receipts WHERE seq IN (?)`;
 const [head] = await execute<{ seq: number }[]>(pool, "SELECT seq FROM ledger_head", []);
 const many = "SELECT seq, hash, prev_hash, canonical FROM receipts WHERE seq >= ? ORDER BY seq LIMIT ?";
 const seqParam = { type: "object", required: ["seq"], properties: { seq: { type: "integer", minimum: 1 } } };

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { StoaError } from "../errors.ts";
-import type { Database, TransactionOptions } from "../store/database/database.ts";
+import type { Database, FindRows, LookUp, TransactionOptions } from "../store/database/database.ts";
 import type { Queryable, Reader, Tx } from "../store/database/queryable.ts";
 import type { NewLogEntry } from "../store/tables/log-entries.ts";
 import { insertAtCommit } from "../store/tables/log-outbox.ts";
@@ -37,6 +37,12 @@ export interface Unit {
   entries?: readonly NewLogEntry[];
   /** See `CommunityIds`. */
   communityIds?: CommunityIds;
+}
+
+/** Look-ups of the same rows: one as `Board.read` reads, and one as `Board.readForWrite` does. */
+export interface LookUps<Key, Row> {
+  reads: LookUp<Key, Row>;
+  writes: LookUp<Key, Row>;
 }
 
 /**
@@ -93,6 +99,11 @@ export class Board {
    */
   readForWrite(signal: AbortSignal): Reader {
     return this.#db.priority.reader(signal);
+  }
+
+  /** Makes look-ups of single rows, whose callers share statements. @param size the most keys of a statement */
+  lookUps<Key, Row>(size: number, find: FindRows<Key, Row>): LookUps<Key, Row> {
+    return { reads: this.#db.lookUp(size, find), writes: this.#db.lookUp(size, find, this.#db.priority) };
   }
 
   /** A reader for a search. Few searches run at a time, and each has less time than other calls. */

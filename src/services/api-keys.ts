@@ -2,13 +2,12 @@ import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
 import { findHolders, type Holder, maxKeysAtOnce, noteKeyUse, suspended } from "../board/agents.ts";
-import type { Board, Reader } from "../board/board.ts";
+import type { Board, LookUps } from "../board/board.ts";
 import { apiKeyForm } from "../board/keys.ts";
 import { unauthorized } from "../calls/call.ts";
 import type { ShowingCall } from "../calls/service-table.ts";
 import { rulesOf } from "../contract/rules.ts";
 import type { StoaError } from "../errors.ts";
-import { Batch, type Patience } from "./batch.ts";
 
 /** How long a key that was good counts for its agent without being looked up, in milliseconds. */
 const knownMs = 600_000;
@@ -16,15 +15,10 @@ const knownMs = 600_000;
 const wrongMs = 10_000;
 /** How many keys of each kind are remembered, by their hashes: some 4 MB in all. */
 const maxRemembered = 20_000;
-/** How many look-ups run at a time, of unknown keys and of known ones, for reads and for writes. */
-const concurrency = 2;
 const neverAborted = new AbortController().signal;
 
 /** A call that writes has its key looked up on a connection for writes, any other request on one for reads. */
-interface LookUps {
-  reads: Batch<Holder>;
-  writes: Batch<Holder>;
-}
+type KeyLookUps = LookUps<string, Holder>;
 
 /** What is remembered of a good key. */
 interface KnownKey {
@@ -44,7 +38,7 @@ export interface ShownKey {
 /**
  * The API keys that this process has seen.
  *
- * Keys are looked up together (see `Batch`): those of all callers that wait take one statement. No answer is older than the
+ * Keys are looked up together (see `Database.lookUp`): those of all callers that wait take one statement. No answer is older than the
  * request that asked.
  *
  * An unknown key may be a good key that is used for the first time. It is looked up even if its address has sent many wrong
@@ -56,17 +50,13 @@ export class ApiKeys {
   readonly #board: Board;
   readonly #known = new LRUCache<string, KnownKey>({ max: maxRemembered });
   readonly #wrong = new LRUCache<string, number>({ max: maxRemembered });
-  readonly #unknownLookUps: LookUps;
-  readonly #knownLookUps: LookUps;
+  readonly #unknownLookUps: KeyLookUps;
+  readonly #knownLookUps: KeyLookUps;
 
   constructor(board: Board) {
     this.#board = board;
-    const batch = (open: () => Reader) =>
-      new Batch((hashes) => findHolders(open(), hashes, board.now()), { size: maxKeysAtOnce, concurrency });
-    const lookUps = (): LookUps => ({
-      reads: batch(() => board.read(neverAborted)),
-      writes: batch(() => board.readForWrite(neverAborted)),
-    });
+    const lookUps = (): KeyLookUps =>
+      board.lookUps(maxKeysAtOnce, (db, hashes) => findHolders(db, hashes, board.now()));
     this.#unknownLookUps = lookUps();
     this.#knownLookUps = lookUps();
   }
@@ -95,10 +85,10 @@ export class ApiKeys {
     mayBeRemembered: boolean,
     call: ShowingCall | undefined,
   ): Promise<Holder | undefined> {
-    const patience = this.#beginCall(call?.signal);
+    const signal = this.#begin(call);
     const now = this.#board.now();
     if (mayBeRemembered && now <= (this.#wrong.get(hash) ?? 0)) return undefined;
-    const holder = await chosen(this.#unknownLookUps, call).find(hash, patience);
+    const holder = await chosen(this.#unknownLookUps, call)(signal, hash);
     if (holder === undefined) this.#wrong.set(hash, now + wrongMs);
     else {
       const entry = this.#remember(hash, holder);
@@ -111,7 +101,7 @@ export class ApiKeys {
 
   /** Finds whose key this is now. */
   async find({ hash }: ShownKey, call: ShowingCall): Promise<Holder | undefined> {
-    const holder = await chosen(this.#knownLookUps, call).find(hash, this.#beginCall(call.signal));
+    const holder = await chosen(this.#knownLookUps, call)(this.#begin(call), hash);
     if (holder === undefined) this.#known.delete(hash);
     else this.#remember(hash, holder);
     return holder;
@@ -122,16 +112,18 @@ export class ApiKeys {
    * @returns StoaError `unauthorized` if the key is not the agent's any more, `forbidden` while the agent is suspended
    */
   async refusalOfStreams({ hash }: ShownKey, agent: number): Promise<StoaError | undefined> {
-    const holder = await this.#knownLookUps.reads.find(hash, this.#beginCall(undefined));
+    const holder = await this.#knownLookUps.reads(neverAborted, hash);
     if (holder?.agent.id !== agent || holder.standing === "past") return unauthorized(Access.AGENT);
     const { suspension } = holder;
     const isSuspended = suspension && (suspension.endsAt === null || this.#board.now() < suspension.endsAt);
     return isSuspended ? suspended(suspension) : undefined;
   }
 
-  /** Begins the time of a call, or of a look-up that belongs to no call. */
-  #beginCall(signal = new AbortController().signal): Patience {
-    return { signal, endsAt: performance.now() + this.#board.beginCall(signal) };
+  /** Begins the time of a call. A look-up that belongs to no call has its own. */
+  #begin(call: ShowingCall | undefined): AbortSignal {
+    if (call === undefined) return neverAborted;
+    this.#board.beginCall(call.signal);
+    return call.signal;
   }
 
   /** To be called when this process has given out a key, and the transaction is committed. */
@@ -165,7 +157,7 @@ export function shownKey(text: string): ShownKey {
   return { text, hash: hash("sha256", text, "base64") };
 }
 
-function chosen({ reads, writes }: LookUps, call: ShowingCall | undefined): LookUps["reads"] {
+function chosen({ reads, writes }: KeyLookUps, call: ShowingCall | undefined): KeyLookUps["reads"] {
   return call !== undefined && rulesOf(call.rpc).isWrite ? writes : reads;
 }
 

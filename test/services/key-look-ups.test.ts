@@ -2,7 +2,7 @@
 import { hash, randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
 import { afterEach, beforeAll, expect, it, vi } from "vitest";
-import { Batch } from "../../src/services/batch.ts";
+import { Batch } from "../../src/timing/batch.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { serverOf } from "../support/database-link.ts";
 import { startRelay } from "../support/relay.ts";

@@ -1,5 +1,6 @@
 import type { Database } from "../../store/database/database.ts";
-import { findReceipt, findReceiptBeside, type ReceiptRow } from "../../store/tables/receipts.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
+import { findReceiptsBeside, type ReceiptRow } from "../../store/tables/receipts.ts";
 import type { Sealing } from "../sealing/append.ts";
 import { SealingBlocked } from "../sealing/seal-checks.ts";
 import { type HeadGuard, ServedHeadMissing } from "./head-guard.ts";
@@ -47,22 +48,26 @@ export async function sealWithGuard<Result>(
   return { result, stored: mayHaveAppended ? guard?.storeSettled(signal) : undefined };
 }
 
+/** A receipt, and whether no other receipt can take its place unnoticed. */
+export type GuardedReceipt = ReceiptRow & { isFinal: boolean };
+
 /**
- * Reads a receipt.
- * @returns the receipt, and whether it is final: it is part of the chain up to the head that the guard has stored, so
- * that no other receipt can take its place unnoticed
+ * Reads receipts. A receipt is final if it is part of the chain up to the head that the guard has stored.
+ * @param seqs at most 1,024, without repetitions
+ * @returns those that there are, by seq
  */
 export async function findWithGuard(
-  db: Parameters<typeof findReceipt>[0],
+  db: Queryable,
   guard: HeadGuard | undefined,
-  seq: number,
-): Promise<(ReceiptRow & { isFinal: boolean }) | undefined> {
-  const stored = guard?.storedHead;
-  guard?.observeServed(seq);
-  if (stored === undefined || seq > stored.seq) {
-    const row = await findReceipt(db, seq);
-    return row && { ...row, isFinal: false };
-  }
-  const row = await findReceiptBeside(db, seq, stored.seq);
-  return row && { ...row, isFinal: row.other_hash === stored.hash };
+  seqs: readonly number[],
+): Promise<Map<number, GuardedReceipt>> {
+  const stored = guard?.storedHead ?? { seq: 0, hash: undefined };
+  guard?.observeServed(Math.max(...seqs));
+  const rows = await findReceiptsBeside(db, seqs, stored.seq);
+  return new Map(
+    rows.map(({ other_hash, ...row }) => [
+      row.seq,
+      { ...row, isFinal: row.seq <= stored.seq && other_hash === stored.hash },
+    ]),
+  );
 }

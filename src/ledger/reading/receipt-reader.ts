@@ -1,5 +1,5 @@
 import { notFound } from "../../errors.ts";
-import type { Database } from "../../store/database/database.ts";
+import type { Database, LookUp } from "../../store/database/database.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
 import {
   findSeqOfHash,
@@ -12,7 +12,7 @@ import {
 import { findSealedSession } from "../../store/tables/seals.ts";
 import { GrowthWatch } from "../../timing/growth-watch.ts";
 import { sleep } from "../../timing/wait.ts";
-import { findWithGuard } from "../head-guard/guarded-sealing.ts";
+import { findWithGuard, type GuardedReceipt } from "../head-guard/guarded-sealing.ts";
 import type { HeadGuard } from "../head-guard/head-guard.ts";
 import { lookAgainMs } from "../late-nodes.ts";
 import { NewestReceipts } from "./newest-receipts.ts";
@@ -23,6 +23,9 @@ import { chain, type Followers, missingReceipt, type StreamQuery, streamReceipts
  * the escapes of the string may double it: a reply has at most 4 MiB.
  */
 const maxPageBytes = 1.25 * 1024 * 1024;
+
+/** How many receipts callers read together: replies of that many large ones take about 10 ms to make. */
+const maxAtOnce = 16;
 
 /** Consecutive receipts of the chain. */
 export interface ReceiptPage {
@@ -49,6 +52,7 @@ export class ReceiptReader {
   readonly #guard: HeadGuard | undefined;
   readonly #stopping: AbortSignal;
   readonly #onMissing: () => void;
+  readonly #find: LookUp<number, GuardedReceipt>;
   readonly #followers: Followers;
 
   constructor({ db, guard, stopping, onMissing }: ReceiptReaderOptions) {
@@ -56,6 +60,7 @@ export class ReceiptReader {
     this.#guard = guard;
     this.#stopping = stopping;
     this.#onMissing = onMissing;
+    this.#find = db.lookUp(maxAtOnce, (rows, seqs) => findWithGuard(rows, guard, seqs));
     const reader = db.longReader(stopping);
     const onHead = (head: Head) => guard?.observeHead(head);
     this.#followers = {
@@ -93,15 +98,15 @@ export class ReceiptReader {
    * can take its place unnoticed
    * @throws StoaError `not_found` beyond the head; `unavailable` for a receipt that is missing from the database
    */
-  async get(signal: AbortSignal, seq: number): Promise<ReceiptRow & { isFinal: boolean }> {
+  async get(signal: AbortSignal, seq: number): Promise<GuardedReceipt> {
     const db = this.#db.reader(signal);
-    const row = await findWithGuard(db, this.#guard, seq);
+    const row = await this.#find(signal, seq);
     if (row !== undefined) return row;
     if (seq > (await this.readHead(db)).seq) throw notFound("There is no receipt with this seq.");
     // It may have been sealed between the two reads, or not have arrived from another server of a cluster yet.
     for (const ms of [0, ...lookAgainMs(this.#db)]) {
       if (ms > 0) await sleep(ms, signal);
-      const sealed = await findWithGuard(db, this.#guard, seq);
+      const sealed = (await findWithGuard(db, this.#guard, [seq])).get(seq);
       if (sealed !== undefined) return sealed;
     }
     this.#onMissing();
@@ -109,14 +114,14 @@ export class ReceiptReader {
   }
 
   /** Reads a receipt by its hash, as `get` does. @throws StoaError also `not_found`, field `hash` */
-  async getByHash(signal: AbortSignal, hash: string): Promise<ReceiptRow & { isFinal: boolean }> {
+  async getByHash(signal: AbortSignal, hash: string): Promise<GuardedReceipt> {
     const seq = await findSeqOfHash(this.#db.reader(signal), hash);
     if (seq === undefined) throw notFound("No receipt has this hash.", "hash");
     return this.get(signal, seq);
   }
 
   /** Reads the receipt that seals a session of a book, as `get` does. @throws StoaError also `not_found`, field `session` */
-  async getOfSession(signal: AbortSignal, book: string, session: string): Promise<ReceiptRow & { isFinal: boolean }> {
+  async getOfSession(signal: AbortSignal, book: string, session: string): Promise<GuardedReceipt> {
     const seq = await findSealedSession(this.#db.reader(signal), book, session);
     if (seq === undefined) throw notFound("No receipt seals this session of this book.", "session");
     return this.get(signal, seq);

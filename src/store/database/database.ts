@@ -1,4 +1,5 @@
 import { StoaError } from "../../errors.ts";
+import { Batch } from "../../timing/batch.ts";
 import { Semaphore } from "../../timing/semaphore.ts";
 import { traced } from "../../tracing/tracing.ts";
 import { CommitInDoubt, toStoaError } from "./database-errors.ts";
@@ -43,6 +44,18 @@ export interface TransactionOptions {
    */
   isClaimed?: boolean;
 }
+
+/** How many statements of one look-up run at a time. */
+const lookUpsAtOnce = 2;
+const neverAborted = new AbortController().signal;
+
+/** Reads the rows of different keys. Keys without a row are missing in the result. */
+export type FindRows<Key, Row> = (db: Queryable, keys: Key[]) => Promise<ReadonlyMap<Key, Row>>;
+/**
+ * Reads the row of a key for a call; undefined if there is none.
+ * @throws StoaError `unavailable` when the database does not answer, or not in time; the signal's reason
+ */
+export type LookUp<Key, Row> = (signal: AbortSignal, key: Key) => Promise<Row | undefined>;
 
 /** The connections to MySQL or MariaDB. All transactions are opened here. */
 export class Database {
@@ -111,6 +124,17 @@ export class Database {
   /** A reader for long work such as a stream: each statement has its own deadline. */
   longReader(signal: AbortSignal): Reader {
     return this.#reader(this.#pools.ordinary.reads, signal, undefined);
+  }
+
+  /**
+   * Makes a look-up of single rows. Callers that wait share a statement; see `Batch`.
+   * @param size the most keys of a statement
+   * @param from gives the connection for a statement
+   */
+  lookUp<Key, Row>(size: number, find: FindRows<Key, Row>, from: Pick<Database, "reader"> = this): LookUp<Key, Row> {
+    const limits = { size, concurrency: lookUpsAtOnce };
+    const batch = new Batch<Key, Row>((keys) => find(from.reader(neverAborted), keys), limits);
+    return (signal, key) => batch.find(key, { signal, endsAt: this.#deadlineOf(signal) });
   }
 
   /**

@@ -1,6 +1,7 @@
 import { StoredDamage } from "../../errors.ts";
 import { isDuplicate } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
+import { inList } from "./id-lists.ts";
 import { isCount, isTime } from "./one-row.ts";
 
 /** A receipt as stored: the canonical bytes, and the values that are also in them. */
@@ -75,17 +76,15 @@ export async function findSeqOfHash(db: Queryable, hash: string): Promise<number
   return rows[0]?.seq;
 }
 
-/** A receipt, and the hash of another receipt at the same moment. */
-export async function findReceiptBeside(
+/** Receipts, each with the hash of another receipt at the same moment. @param seqs at most `maxListed`, without repetitions */
+export function findReceiptsBeside(
   db: Queryable,
-  seq: number,
+  seqs: readonly number[],
   other: number,
-): Promise<(ReceiptRow & { other_hash: string | null }) | undefined> {
-  const rows = await db.rows<ReceiptRow & { other_hash: string | null }>(
-    `SELECT ${columns}, (SELECT hash FROM receipts WHERE seq = ?) AS other_hash FROM receipts WHERE seq = ?`,
-    [other, seq],
-  );
-  return rows[0];
+): Promise<(ReceiptRow & { other_hash: string | null })[]> {
+  const { places, list } = inList(seqs);
+  const sql = `SELECT ${columns}, (SELECT hash FROM receipts WHERE seq = ?) AS other_hash FROM receipts WHERE seq IN (${places})`;
+  return db.rows(sql, [other, ...list]);
 }
 
 /** The recorded hashes of a receipt: its own, and the `prev_hash` of the next receipt. */

@@ -20,22 +20,19 @@ interface Caller<Value> extends PromiseWithResolvers<Value | undefined>, Patienc
  * `concurrency` look-ups run at a time, and nobody waits for much longer than two of them take. A caller that gives up, or
  * whose time is over, fails alone and within 100 ms.
  */
-export class Batch<Value> {
-  readonly #find: (keys: string[]) => Promise<ReadonlyMap<string, Value>>;
+export class Batch<Key, Value> {
+  readonly #find: (keys: Key[]) => Promise<ReadonlyMap<Key, Value>>;
   readonly #size: number;
   readonly #concurrency: number;
   /** The keys of each look-up that runs, with their callers. */
-  readonly #running = new Set<Map<string, Caller<Value>[]>>();
+  readonly #running = new Set<Map<Key, Caller<Value>[]>>();
   /** The keys that wait for a look-up, in the order of their arrival. */
-  readonly #waiting = new Map<string, Caller<Value>[]>();
+  readonly #waiting = new Map<Key, Caller<Value>[]>();
   #callers = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /** @param find gives the values that there are, by their keys; it gets at most `size` different keys */
-  constructor(
-    find: (keys: string[]) => Promise<ReadonlyMap<string, Value>>,
-    limits: { size: number; concurrency: number },
-  ) {
+  constructor(find: (keys: Key[]) => Promise<ReadonlyMap<Key, Value>>, limits: { size: number; concurrency: number }) {
     this.#find = find;
     this.#size = limits.size;
     this.#concurrency = limits.concurrency;
@@ -46,7 +43,7 @@ export class Batch<Value> {
    * @throws what the look-up throws; the signal's reason; StoaError `unavailable` if too many wait, or the caller's time is
    * over
    */
-  async find(key: string, { signal, endsAt }: Patience): Promise<Value | undefined> {
+  async find(key: Key, { signal, endsAt }: Patience): Promise<Value | undefined> {
     signal.throwIfAborted();
     if (this.#callers >= maxWaiting) throw slow();
     const caller = { ...Promise.withResolvers<Value | undefined>(), signal, endsAt };
@@ -88,7 +85,7 @@ export class Batch<Value> {
   }
 
   /** Fails the callers that have given up or have no time left. Keys without callers are dropped. */
-  #dismiss(keys: Map<string, Caller<Value>[]>, now: number): void {
+  #dismiss(keys: Map<Key, Caller<Value>[]>, now: number): void {
     for (const [key, callers] of keys) {
       const patient = callers.filter(({ signal, endsAt }) => !signal.aborted && now < endsAt);
       if (patient.length === callers.length) continue;
