@@ -103,16 +103,19 @@ export function compilePathTemplate(template: string): PathTemplate {
 
 /**
  * Decodes the value of a variable. In a value of several segments `%2F` stays encoded, because it would look like a slash
- * between segments.
- * @throws PathEncodingError
+ * between segments. So does a segment that cannot be decoded: it names nothing, and who knows the paths says so.
+ * @throws PathEncodingError for a value of one segment that cannot be decoded
  */
 export function decodeCaptured({ field, segments, isSingle }: Captured): string {
-  try {
-    const encoded = isSingle ? segments : segments.map((segment) => segment.replace(/%(?=2f)/gi, "%25"));
-    return encoded.map(decodeURIComponent).join("/");
-  } catch {
-    throw new PathEncodingError(field.join("."));
-  }
+  const decoded = segments.map((segment) => {
+    try {
+      return decodeURIComponent(isSingle ? segment : segment.replace(/%(?=2f)/gi, "%25"));
+    } catch {
+      if (isSingle) throw new PathEncodingError(field.join("."));
+      return segment;
+    }
+  });
+  return decoded.join("/");
 }
 
 /**
