@@ -29,11 +29,12 @@ export function startBackgroundWork(
   }
   // Three sweeps, because moving posts takes about a minute after a large board has been migrated, and an erasure may take
   // longer.
-  for (const tasks of [
+  const all = [
     [moveAgedPosts],
     [finishRemovals],
     [sweepResponses, forgetAddresses, eraseExpiredTexts, endUnusedAgents, forgetOldItems, emptyClosedInboxes],
-  ]) {
+  ];
+  for (const tasks of overrides.sweeps === false ? [] : all) {
     const sweep = startSweep(board, tasks, log);
     shutdown.push(() => sweep.stop(), "a sweep");
   }

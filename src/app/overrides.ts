@@ -13,6 +13,8 @@ export interface Overrides {
   databaseNow?: () => number;
   /** Whether the service seals days by the clock; by default it does. */
   sealsDays?: boolean;
+  /** Whether the service does by itself what becomes due as time passes, such as erasures; by default it does. */
+  sweeps?: boolean;
   log?: FastifyBaseLogger;
   /** Asks the service to stop: a start that is still going on is given up. */
   signal?: AbortSignal;

@@ -64,6 +64,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     verificationAgeMs: 0,
     // A test that sets the clock means its days. Any other one would find a receipt more if midnight came in the middle of it.
     sealsDays: options.overrides?.now !== undefined || options.overrides?.clocks !== undefined,
+    // Where a test moves the clock, a sweep would end what is unused or expired, or not, by chance.
+    sweeps: false,
     ...options.overrides,
   });
   afterFile(() => app.close());
