@@ -38,12 +38,12 @@ import {
   refuseWorkers,
 } from "./values.ts";
 
-/** Everything that can be set from outside. This file is the only reader of the environment. */
+/** Everything that can be set from outside. */
 export interface Config {
   host: string;
   /** 0 lets the system choose. */
   port: number;
-  /** The public root address, without a slash at its end; by default what the service listens on. */
+  /** The public root address, without a slash at its end; undefined means the address that the service listens on. */
   siteUrl: string | undefined;
   /** Where the database is; undefined means a private server in `dataDir`. */
   database: DatabaseConfig | undefined;
@@ -60,15 +60,15 @@ export interface Config {
   dataDir: string;
   /** The minimum of free space on the private database's disk, in MiB. With less, writes are refused. */
   minFreeMiB: number | "default" | "off";
-  /** The bearer token of internal services that allows everything. Without any token there is no operator service. */
+  /** The bearer token that allows everything. Without this and `operatorTokens` there are no services for operators. */
   operatorToken: string | undefined;
-  /** Further tokens, with rights of their own, and the file that holds them. */
+  /** Further tokens, each with its own rights, and the path of the file that holds them. */
   operatorTokens: { path: string; tokens: NamedToken[] } | undefined;
   registration: RegistrationConfig;
   /** The date that is day 1 of the ledger; undefined means the date of the first start. */
   ledgerEpoch: string | undefined;
   boardLog: BoardLogConfig;
-  /** How often callers may do what; undefined means without limits. */
+  /** The rate limits of callers; undefined means no limits. */
   rateLimits: Quotas | undefined;
   /** The smaller quotas of agents in their first 24 hours. */
   newAgentLimits: NewAgentQuotas;
@@ -79,44 +79,44 @@ export interface Config {
   /** Whose X-Forwarded-For is believed: addresses, networks, and the ranges loopback, linklocal and uniquelocal. */
   trustProxy: string[];
   metrics: MetricsConfig;
-  /** Where vulnerabilities are reported; undefined: the service does not say. */
+  /** What security.txt says; undefined means that there is no such file. */
   security: SecurityConfig | undefined;
   /** PEM texts; undefined means no TLS. */
   tls: { cert: string; key: string } | undefined;
-  /** Where spans are sent; undefined: tracing is off. */
+  /** Where spans are sent; undefined means that tracing is off. */
   tracesUrl: string | undefined;
-  /** What traces say of this service. */
+  /** The attributes that every span carries, `service.name` among them. */
   traceResource: Record<string, string>;
   /** How much of a client's address is logged. */
   logAddresses: LogAddresses;
   logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
-  /** How long the service serves on after it was told to stop, in milliseconds. */
+  /** How long the service keeps serving after it was told to stop, in milliseconds. */
   stopDelayMs: number;
   /** How long running calls may take to finish when the service stops, in milliseconds. */
   drainTimeoutMs: number;
   /** How long a reply may have unsent bytes without progress, in milliseconds. */
   sendTimeoutMs: number;
-  /** How many bytes one connection, and all of them, may make the service hold: unsent replies, bodies, requests. */
+  /** How many bytes of requests, bodies and unsent replies the service holds for one connection, and for all. */
   maxUnsentBytesPerConnection: number;
   maxUnsentBytes: number;
-  /** How many connections may be open, in all and of one address. */
+  /** How many connections of clients may be open, in all and from one address. */
   maxConnections: number;
   maxConnectionsPerAddress: number;
-  /** Warnings about settings that can be used, one line each. */
+  /** Warnings about settings that do not prevent a start, one line each. */
   warnings: string[];
 }
 
-/** The log of everything that is said. */
+/** The board's transparency log. */
 export interface BoardLogConfig {
-  /** Whether a log may begin. One that has begun goes on. */
+  /** Whether a new log may begin. An existing log always goes on. */
   mayBegin: boolean;
-  /** The name of the log; undefined: that of the key, or one that follows from the address of the site. */
+  /** The name of the log; undefined means the name in the key, or for a new key one made of the site's address. */
   origin: string | undefined;
-  /** The content of the file that STOA_LOG_KEY_FILE names; undefined: the key is in the data folder, if there is one. */
+  /** The content of the file that STOA_LOG_KEY_FILE names; undefined means that a key is looked for in `dataDir`. */
   keyText: string | undefined;
 }
 
-/** The whole address, its network of 24 bits (IPv4) or 48 bits (IPv6), or nothing. */
+/** `truncated` logs only the network of an address: 24 bits (IPv4) or 48 bits (IPv6). */
 export type LogAddresses = "full" | "truncated" | "none";
 
 export { type DatabaseConfig, describeDatabase } from "./database-url.ts";
@@ -125,7 +125,7 @@ export type { MetricsConfig } from "./groups.ts";
 
 const MIB = 1024 * 1024;
 
-/** Reads the settings. An empty variable counts as absent. @throws ConfigError for the first bad one. */
+/** Reads the settings. @throws ConfigError for the first one that cannot be used */
 export function readConfig(environment: Environment): Config {
   const settings = new Settings(environment);
   const { read, readSecret, known } = settings;
@@ -195,7 +195,7 @@ export function readConfig(environment: Environment): Config {
     stopDelayMs: 1000 * (read("STOA_STOP_DELAY_SECONDS", integerBetween(0, 3600)) ?? 0),
     drainTimeoutMs: 1000 * (read("STOA_DRAIN_SECONDS", integerBetween(0, 3600)) ?? 10),
     sendTimeoutMs: 1000 * (read("STOA_SEND_TIMEOUT_SECONDS", integerBetween(1, 3600)) ?? 45),
-    // The largest feed page has 3 MB, and must fit.
+    // A feed page of up to 3 MB must fit.
     maxUnsentBytesPerConnection:
       read("STOA_MAX_UNSENT_BYTES_PER_CONNECTION", integerBetween(8 * MIB, 1024 * MIB)) ?? 16 * MIB,
     maxUnsentBytes: read("STOA_MAX_UNSENT_BYTES", integerBetween(8 * MIB, 16_384 * MIB)) ?? 48 * MIB,
@@ -214,7 +214,7 @@ export function readConfig(environment: Environment): Config {
   };
 }
 
-/** The settings for the log: without passwords and keys. */
+/** The settings as they are logged, without secrets. */
 export function describeConfig(config: Config): Record<string, unknown> {
   const {
     tls,

@@ -9,15 +9,15 @@ export interface DatabaseConfig {
   database: string;
   /** TLS; absent means none. */
   ssl?: DatabaseTls;
-  /** Whether reads wait, on a cluster, for what its other servers have acknowledged; absent means yes. */
+  /** Whether reads on a cluster see every write that any of its servers has acknowledged; absent means yes. */
   syncReads?: boolean;
 }
 
-/** The server's certificate and its name are always verified. */
+/** The server's certificate, and its host name in it, are always verified. */
 export interface DatabaseTls {
-  /** PEM text of the authorities that are trusted; absent means those that Node.js trusts. */
+  /** The trusted certificate authorities (PEM); absent means those that Node.js trusts. */
   ca?: string;
-  /** PEM texts by which the service shows who it is. */
+  /** The client certificate and its private key (PEM). */
   cert?: string;
   key?: string;
   rejectUnauthorized: true;
@@ -31,7 +31,7 @@ const parameters = ["socket", "ssl", "ssl_ca", "ssl_cert", "ssl_key"];
 
 /**
  * Reads the address of a database.
- * @throws Error whose message follows the name of the setting. It shows nothing that may be a part of the password
+ * @throws Error whose message follows the name of the setting, and holds no part of the password
  */
 export function parseDatabaseUrl(text: string): DatabaseConfig {
   checkCharacters(text);
@@ -52,18 +52,18 @@ export function parseDatabaseUrl(text: string): DatabaseConfig {
   };
 }
 
-/** A database for people, without the password: `user@host:3306/database (TLS)`. */
+/** Describes a database without its password: `user@host:3306/database (TLS)`. */
 export function describeDatabase({ host, port, socketPath, user, database, ssl }: DatabaseConfig): string {
   return `${user}@${socketPath ?? `${host?.includes(":") ? `[${host}]` : host}:${port}`}/${database}${ssl ? " (TLS)" : ""}`;
 }
 
-/** Finds what would divide the address at the wrong place, or be dropped. @throws Error */
+/** Refuses characters that a URL parser would drop, or take for separators by mistake. @throws Error */
 function checkCharacters(text: string): void {
   if (!text.startsWith("mysql://")) throw new Error(`must begin with mysql://, also for MariaDB; it ${example}`);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: a URL drops some of them unnoticed.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a URL parser drops some of them silently.
   if (/[\u0000-\u0020\u007f]/.test(text))
     throw new Error("contains a space or a control character; percent-encode it (a space is %20)");
-  // The first separator ends the password or the host, so an @ after it belongs to one of them, or to a path.
+  // An @ after the first of these characters shows that one in the user, the password or a path is not percent-encoded.
   if (/^mysql:\/\/[^/?#@]*[/?#@].*@/s.test(text)) throw new Error(`has an @, /, # or ? too many: ${encodings}`);
   if (text.includes("#")) throw new Error(`has a #: ${encodings}`);
   const [, hosts = ""] = /^mysql:\/\/(?:[^/?#@]*@)?([^/?#@]*)/.exec(text) ?? [];
@@ -75,7 +75,7 @@ function checkCharacters(text: string): void {
   }
 }
 
-/** The name of the database. @throws Error */
+/** @throws Error */
 function readName(pathname: string): string {
   const name = decode(pathname.slice(1));
   if (name === "") throw new Error(`${example}; the name of the database is missing`);

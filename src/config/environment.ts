@@ -1,17 +1,17 @@
 import { readRegularFile } from "../process/read-file.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-/** Gives a setting as `parse` reads it; undefined where it is absent. @throws ConfigError */
+/** Reads and parses a setting; undefined if it is absent. @throws ConfigError */
 export type Read = <Value>(name: string, parse: (text: string) => Value) => Value | undefined;
 
-/** A setting that cannot be used. The message names it and never holds a secret. */
+/** A setting cannot be used. The message names it and never holds a secret. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
 /** The environment's settings. An empty variable counts as absent. */
 export class Settings {
-  /** The names of all settings that were asked for. */
+  /** The names of all settings that were read, absent ones included. */
   readonly known: string[] = [];
   readonly #environment: Environment;
 
@@ -24,7 +24,7 @@ export class Settings {
     return text === undefined ? undefined : parseAs(name, text, parse);
   };
 
-  /** Reads a secret: the variable itself, or the file that the variable with `_FILE` at its end names. */
+  /** Reads a secret from the variable, or from the file that the variable with `_FILE` at its end names. */
   readonly readSecret: Read = (name, parse) => {
     const text = this.#textOf(name);
     const fileName = `${name}_FILE`;
@@ -51,7 +51,7 @@ function parseAs<Value>(subject: string, text: string, parse: (text: string) => 
 }
 
 /**
- * Refuses what a file of settings adds by mistake: Docker and Kubernetes take quotes and spaces as part of the value.
+ * Refuses a value in quotes, or with spaces at its ends: Docker and Kubernetes do not remove them from an env file.
  * @throws Error whose message follows the name of the setting
  */
 function checkEdges(text: string): void {
@@ -59,7 +59,7 @@ function checkEdges(text: string): void {
   if (/^(["']).*\1$/s.test(text)) throw new Error("is in quotes, which count as part of the value here; remove them");
 }
 
-/** The content without the end of its last line. @throws Error whose message follows the name of the setting */
+/** The content without its last line break. @throws Error whose message follows the name of the setting */
 function readSecretFile(path: string): string {
   return readRegularFile(path).replace(/\r?\n$/, "");
 }

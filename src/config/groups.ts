@@ -15,39 +15,38 @@ import {
 } from "./values.ts";
 
 /*
- * The settings that go together.
+ * Readers for groups of related settings.
  */
 
-/** In the range that Prometheus leaves to exporters. */
+/** In the range that Prometheus reserves for exporters. */
 const defaultMetricsPort = 9464;
 
-/** Where /metrics is. */
+/** Where /metrics is served. */
 export interface MetricsConfig {
   host: string;
-  /** The separate port; undefined means none. If the default port is in use, the service starts without it. */
+  /** The separate port; undefined means none. If it is the default and in use, the service starts without it. */
   port: { number: number; isDefault: boolean } | undefined;
-  /** The bearer token that opens /metrics on the public port; undefined means that it is not there. */
+  /** The bearer token for /metrics on the public port; undefined means that the public port has no /metrics. */
   token: string | undefined;
 }
 
-/** Who may register agents: anybody, who shows the token, or nobody. */
+/** Who may register agents: anybody (`open`), whoever sends the token (`token`), or nobody (`closed`). */
 export interface RegistrationConfig {
   mode: "open" | "token" | "closed";
   token: string | undefined;
 }
 
-/** What spans say of the service that sends them. */
+/** The OpenTelemetry resource that all spans of this service carry. */
 export interface ResourceConfig {
-  /** OpenTelemetry's attributes of the resource, `service.name` among them. */
   attributes: Record<string, string>;
   warnings: string[];
 }
 
 /** What /.well-known/security.txt says (RFC 9116). */
 export interface SecurityConfig {
-  /** Where vulnerabilities are reported: URIs, the preferred one first. */
+  /** URIs at which vulnerabilities are reported, the preferred one first. */
   contacts: string[];
-  /** The date, YYYY-MM-DD, on which this ends to be valid. */
+  /** The date on which security.txt expires, YYYY-MM-DD. */
   expires: string;
 }
 
@@ -60,12 +59,12 @@ export function readMetrics({ read, readSecret }: Settings): MetricsConfig {
   };
 }
 
-/** The file of the operator's further tokens. @param others the tokens of other settings */
+/** The named operator tokens and the path of their file. @param others the tokens of other settings */
 export function readOperators({ read }: Settings, others: readonly (string | undefined)[]) {
   return read("STOA_OPERATOR_TOKENS_FILE", (path) => ({ path, tokens: readOperatorTokens(path, others) }));
 }
 
-/** A token that is not asked for is a mistake: the operator believes that registration is not open. */
+/** Refuses a token without `STOA_REGISTRATION=token`: its operator may believe that registration is not open. */
 export function readRegistration(
   { read, readSecret }: Settings,
   operatorToken: string | undefined,
@@ -86,7 +85,7 @@ export function readRegistration(
   return { mode, token };
 }
 
-/** One setting for each limit, STOA_LIMIT_POSTS for `posts`. */
+/** Reads one setting for each limit, such as STOA_LIMIT_POSTS for `posts`. */
 export function readQuotas(read: Read): Quotas {
   const given = limitNames.map((name) => [name, read(`STOA_LIMIT_${name.toUpperCase()}`, parseQuota)] as const);
   return { ...defaultQuotas, ...Object.fromEntries(given.filter(([, quota]) => quota !== undefined)) };
@@ -114,7 +113,7 @@ export function readStreamLimits(read: Read): StreamLimits {
 }
 
 /**
- * The specification wants a list of attributes that cannot be read to be left out and reported:
+ * As the specification demands, a list of attributes that cannot be parsed is left out and reported:
  * https://opentelemetry.io/docs/specs/otel/resource/sdk/#specifying-resource-information-via-an-environment-variable
  */
 export function readResource({ read }: Settings): ResourceConfig {
@@ -130,7 +129,7 @@ export function readResource({ read }: Settings): ResourceConfig {
   return { attributes: { "service.name": "stoa", ...given, ...(name && { "service.name": name }) }, warnings };
 }
 
-/** A file without a date on which it ends is not valid, and neither is one without a contact. */
+/** RFC 9116 demands both a contact and an expiry date. */
 export function readSecurity({ read }: Settings): SecurityConfig | undefined {
   const contacts = read("STOA_SECURITY_CONTACT", parseContacts);
   const expires = read("STOA_SECURITY_EXPIRES", parseDate);

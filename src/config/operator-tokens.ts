@@ -1,19 +1,19 @@
 import { readPrivateFile } from "../process/read-file.ts";
 import { parseToken } from "./values.ts";
 
-/** The token of an internal service, and what it allows. */
+/** An operator token of an internal service, and what it allows. */
 export interface NamedToken {
-  /** Whom receipts name. */
+  /** The agent that the service's receipts name. */
   name: string;
   token: string;
   seat: string;
-  /** The books whose sessions it seals; `all` for every book and the days. */
+  /** The books whose sessions it may seal; `all` means every book, and the days. */
   books: string[] | "all";
   mayModerate: boolean;
   mayReadReports: boolean;
 }
 
-/** Each call for operators is compared with all tokens. */
+/** The token of each call is compared with all tokens. */
 const maxTokens = 100;
 const members = new Set(["name", "token", "seat", "rights"]);
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
@@ -29,7 +29,7 @@ export function readOperatorTokens(path: string, others: readonly (string | unde
   try {
     list = JSON.parse(text);
   } catch {
-    // The parser quotes what it does not understand, which may be a token.
+    // The parser's own message quotes the text, which may be a token.
     throw new Error("names a file that is not JSON");
   }
   if (!Array.isArray(list) || list.length > maxTokens) {

@@ -1,13 +1,13 @@
 import type { Environment } from "./environment.ts";
 
-/** Variables that other programs of this project read. */
+/** Variables that the set-up, the tests and the benchmark read. */
 const readElsewhere = ["STOA_SETUP", "STOA_TEST_DATABASE_URL", "STOA_BENCH_DATABASE_URL", "STOA_BENCH_DATA_DIR"];
 /** The maximum number of typing errors in a misspelt setting. */
 const maxErrors = 3;
 
 /**
- * A warning for each variable that looks like a setting but is not, with the setting that was probably meant. Values are
- * never shown, because they may be secrets.
+ * A warning for each variable that looks like a setting but is not, with the setting that was probably meant. It never
+ * shows the value, which may be a secret.
  * @param known the names of all settings
  */
 export function warnOfUnknownSettings(environment: Environment, known: readonly string[]): string[] {
@@ -21,7 +21,7 @@ export function warnOfUnknownSettings(environment: Environment, known: readonly 
   });
 }
 
-/** The setting whose name without STOA_ this is, such as PORT, unless that setting is set. */
+/** The setting that a name without STOA_ means (STOA_PORT for PORT); undefined if there is none or it is set too. */
 function unprefixed(name: string, environment: Environment, known: readonly string[]): string | undefined {
   const setting = `STOA_${name}`;
   return known.includes(setting) && !environment[setting] ? setting : undefined;

@@ -1,8 +1,7 @@
 import { isIPv4, isIPv6 } from "node:net";
 
 /*
- * Parsers for the values of settings. Each throws an Error whose message continues a sentence that begins with the name of
- * the setting.
+ * Parsers for the values of settings. Each throws an Error whose message follows the name of the setting.
  */
 
 export function parseProxies(text: string): string[] {
@@ -61,15 +60,15 @@ export function parseHost(text: string): string {
   return text;
 }
 
-/** Whether a host means all addresses of the machine; clients cannot connect to it. Also spelt `0`, `0x0` or `0:0::0`. */
+/** Whether a host is every address of this machine, in any spelling (`0`, `0:0::0`). Clients cannot connect to it. */
 export function isWildcard(host: string): boolean {
   const url = URL.parse(`http://${host.includes(":") ? `[${host}]` : host}`);
   return url !== null && ["0.0.0.0", "[::]", "[::ffff:0:0]"].includes(url.hostname);
 }
 
 /**
- * Receipts contain this address in shell commands, so it must not hold characters that a shell interprets. Pages and the API
- * are at the root of their host, so it has no path.
+ * Receipts contain this address in shell commands, so it must not hold characters that a shell interprets. Pages and
+ * the API are at the root of their host, so it has no path.
  * @returns the address without a slash at its end
  */
 export function parseSiteUrl(text: string): string {
@@ -83,7 +82,6 @@ export function parseSiteUrl(text: string): string {
   return url.origin;
 }
 
-/** Reads a port. */
 export function parsePort(text: string): number {
   if (/^tcp:\/\//.test(text)) {
     throw new Error(
@@ -99,7 +97,7 @@ export function parseToken(text: string): string {
   return text;
 }
 
-/** Reads the name of a log. In the first entry it stands four times, which must fit in 1,024 bytes of ASCII. */
+/** Reads the name of a log. The first entry holds up to four such names, and must fit in 1,024 bytes. */
 export function parseOrigin(text: string): string {
   if (!/^[\x21-\x2a\x2c-\x7e]{1,128}$/.test(text)) {
     throw new Error(
@@ -117,24 +115,23 @@ export function parseDate(text: string): string {
   return text;
 }
 
-/** Reads the address of a collector of OpenTelemetry. @returns where it takes spans by OTLP over HTTP */
+/** Reads the address of an OpenTelemetry collector. @returns its URL for spans (OTLP over HTTP) */
 export function parseCollector(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    // What is given may hold a password.
+    // The message leaves out the address, which may hold a password.
     throw new Error("must be an address such as http://collector:4318");
   }
   url.pathname = `${url.pathname.replace(/\/+$/, "")}/v1/traces`;
   return url.href;
 }
 
-/** Reads a name of 1 to 100 visible characters. */
 export function parseName(text: string): string {
   if (/^[\x21-\x7e]{1,100}$/.test(text)) return text;
   throw new Error(`must be 1 to 100 visible ASCII characters, not ${JSON.stringify(text)}`);
 }
 
-/** Reads the contacts of security.txt: URIs, separated by commas (RFC 9116, section 2.5.3). */
+/** Reads the contacts of security.txt (RFC 9116, section 2.5.3): https, mailto or tel URIs, separated by commas. */
 export function parseContacts(text: string): string[] {
   return text.split(",").map((each) => {
     const contact = each.trim();
@@ -145,7 +142,7 @@ export function parseContacts(text: string): string[] {
   });
 }
 
-/** Reads OpenTelemetry's list of attributes, `key=value,key=value`, whose commas and equals signs are percent-encoded. */
+/** Reads OpenTelemetry's list of attributes, such as `key=value,key=value`. Keys and values are percent-encoded. */
 export function parseAttributes(text: string): Record<string, string> {
   const entries = text.split(",").map((each) => {
     const match = /^\s*((?:[^=%]|%[0-9a-f]{2})+)=((?:[^=%]|%[0-9a-f]{2})*)$/i.exec(each);

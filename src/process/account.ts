@@ -1,4 +1,4 @@
-// A process that root started does its work as another account once the port is open.
+// Chooses the account that does the work when root starts the service.
 import { readFileSync, statSync } from "node:fs";
 
 export interface Account {
@@ -8,14 +8,14 @@ export interface Account {
   readonly name: string;
 }
 
-/** In order of preference: the account that the set-up creates, the database package's, and one that others may share. */
+/** In order of preference: the account of the set-up, that of the database package, and one that others may share. */
 const preferred = ["stoa", "mysql", "nobody"];
-/** The account that Linux shows for unknown accounts. It owns nothing. */
+/** The account that Linux shows for files whose owner is unknown in this container. */
 const overflow: Account = { uid: 65_534, gid: 65_534, name: "65534" };
 
 /**
  * The account that takes over from root; undefined when this process is not root.
- * @param folders if an ordinary account owns one of them, it is that account
+ * @param folders the first one that an ordinary account owns decides: its owner is the account
  */
 export function unprivilegedAccount(folders: readonly string[]): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;

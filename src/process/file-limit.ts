@@ -1,14 +1,12 @@
 import { readFileSync } from "node:fs";
 
-/** The number of open files besides connections: log, listeners, epoll, and some in reserve. */
+/** Open files besides connections: log, listeners, epoll, and some in reserve. */
 const otherFiles = 64;
 
 /**
- * A warning if the process may open fewer files than its settings need. It then still refuses or closes connections, but
- * not in the order that the limits of connections demand.
- * @param maxFiles the limit, if it is known
- * @param connections that clients may have
- * @param databaseConnections that the service may have
+ * A warning if the process may open fewer files than its settings need. New connections then fail before the limits of
+ * connections apply.
+ * @param maxFiles the limit of open files, if it is known
  */
 export function warnOfFileLimit(
   maxFiles: number | undefined,
@@ -22,7 +20,7 @@ export function warnOfFileLimit(
   );
 }
 
-/** How many files this process may open; undefined if the system does not say. Node has already raised it to the maximum. */
+/** How many files this process may open; undefined if unknown. Node has already raised the limit to its maximum. */
 export function readFileLimit(): number | undefined {
   try {
     const limit = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];

@@ -1,32 +1,32 @@
-// One service at a time may use a data folder. It holds an operating system's lock (flock) on the file `lock` in it. The lock
-// ends with the process, in whatever way that ends, and also works across containers. The content of the file only names
-// the process in messages. The file is never removed: another process might just have locked it.
+// One process at a time may use a folder: it holds a lock of the operating system (flock) on the file `lock` in it. The
+// lock ends with the process, however that ends, and works across containers of one machine. The content of the file is
+// only for messages: the id of the process. The file is never removed, because another process may just have locked it.
 import { spawnSync } from "node:child_process";
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { sleep } from "../timing/wait.ts";
 
-/** Another process uses the data folder. */
+/** Another process uses the folder. */
 export class DataFolderInUse extends Error {
   override readonly name = "DataFolderInUse";
 
-  /** @param by the process that uses it; by default one of which nothing but a lock is known */
+  /** @param by the process that uses it */
   constructor(dataDir: string, by = "a process that cannot be seen from here, such as one in another container") {
     super(`the data folder ${dataDir} is in use by ${by}; stop it first or set STOA_DATA_DIR`);
   }
 }
 
-/** How long a holder that is just ending is waited for: a killed process has its files open a little longer. */
+/** How long to wait for the lock, in milliseconds: the files of a killed process stay open for a moment. */
 const endingMs = 1_000;
 const pollMs = 50;
-/** The flag by which open(2) of macOS and FreeBSD locks the file. Node.js passes it on. */
+/** O_EXLOCK: with this flag, open(2) of macOS and FreeBSD locks the file. Node.js passes it on. */
 const openExclusively = 0x20;
 const locksByOpen = process.platform === "darwin" || process.platform === "freebsd";
 
 /**
- * Locks the data folder for this process.
+ * Locks a folder for this process. Waits up to a second for another process to unlock it.
  * @returns a function that unlocks it
- * @throws DataFolderInUse that names the process that uses it; Error when the file cannot be opened or locked
+ * @throws DataFolderInUse; Error when the file cannot be opened or locked
  */
 export async function takeLock(dataDir: string): Promise<() => void> {
   const path = join(dataDir, "lock");
@@ -43,7 +43,7 @@ export async function takeLock(dataDir: string): Promise<() => void> {
   }
 }
 
-/** Whether a process uses the data folder just now. @throws Error when the file cannot be opened or locked */
+/** Whether a process has locked the folder. @throws Error when the file cannot be opened or locked */
 export function isLocked(dataDir: string): boolean {
   const file = tryLock(join(dataDir, "lock"));
   if (file !== undefined) closeSync(file);
@@ -84,7 +84,7 @@ function holderOf(path: string): string | undefined {
 }
 
 function write(file: number, content: string): void {
-  // A second link might belong to somebody else's file.
+  // With a second hard link, this may be another file of somebody else.
   if (fstatSync(file).nlink !== 1) return;
   try {
     ftruncateSync(file);

@@ -3,15 +3,15 @@ import { dirname, join } from "node:path";
 import { makeFolder } from "./make-folder.ts";
 import { syncFolder, unfinishedSuffix, writeWhole } from "./whole-file.ts";
 
-/** An unfinished file is removed after this, in milliseconds. Until then another process may be writing it. */
+/** How old an unfinished file must be to be removed, in milliseconds. Another process may still write a younger one. */
 const staleMs = 60_000;
 
 /** The account that files belong to; undefined: that of this process. */
 export type Owner = { uid: number; gid: number } | undefined;
 
 /**
- * A folder with files that must outlive the database. What is written there is on the disk when the call returns, and
- * belongs to the owner of the folder above, although root may write it. Nothing blocks the event loop.
+ * A folder with files that must outlive the database. If root runs this, they belong to the owner of the folder above.
+ * Nothing blocks the event loop.
  */
 export class KeptFolder {
   readonly path: string;
@@ -33,7 +33,7 @@ export class KeptFolder {
     return owner;
   }
 
-  /** Writes a file. After a crash of the machine it is complete, or as it was before. @returns its path */
+  /** Writes a file to the disk. After a crash of the machine it is complete, or as it was before. @returns its path */
   async write(name: string, bytes: Uint8Array): Promise<string> {
     const owner = await this.make();
     const path = join(this.path, name);
@@ -41,7 +41,7 @@ export class KeptFolder {
     return path;
   }
 
-  /** Opens a file for reading and writing; an empty one if it is missing. */
+  /** Opens a file for reading and writing; creates it if it is missing. */
   async open(name: string): Promise<FileHandle> {
     const owner = await this.make();
     const path = join(this.path, name);

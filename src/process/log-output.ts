@@ -1,14 +1,14 @@
 import { writeSync } from "node:fs";
 
-/** How many bytes may wait for a slow reader of the log. Further lines are dropped. */
+/** How many bytes may wait for a slow reader. While so many wait, further lines are dropped. */
 const maxWaitingBytes = 1024 * 1024;
-/** How long to wait before the next try, in milliseconds. */
+/** How long to wait before the next attempt to write, in milliseconds. */
 const retryMs = 100;
 
 /**
- * Writes log lines to a file descriptor. Each line is written at once, so that a process that ends has written its last one.
- * A reader cannot stop the service: when a pipe is full, lines wait for a while and are then dropped; when its reader is
- * gone, all lines are dropped.
+ * Writes log lines to a file descriptor. Writes are synchronous, so a process that ends has written its last line. A
+ * slow reader cannot stop the service: while a pipe is full, lines wait in memory up to a limit, and further ones are
+ * dropped. When the reader is gone, all lines are dropped.
  */
 export class LogOutput {
   readonly #fd: number;

@@ -2,11 +2,11 @@ import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * Creates a folder and the missing folders above it. Node's own `recursive` loops for ever on a file system that answers ENOENT
- * although the parent folder exists, as /proc does.
+ * Creates a folder and the missing folders above it. Node's own `recursive` loops for ever on a file system that
+ * answers ENOENT although the parent folder exists, as /proc does.
  * @param mode the permissions of each folder that is created
- * @returns whether the folder was created; false if it was there
- * @throws Error of the file system. Its code is ENOTDIR or EEXIST if something else is in the way
+ * @returns false if the folder existed
+ * @throws Error of the file system, with the code ENOTDIR or EEXIST if a file is in the way
  */
 export async function makeFolder(path: string, mode: number): Promise<boolean> {
   try {

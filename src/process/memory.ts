@@ -4,21 +4,21 @@ import { getHeapStatistics } from "node:v8";
 
 /** How a process uses its memory, in bytes. */
 export interface MemoryUse {
-  /** The reachable part of the heap at the last full collection; 0 if that was too long ago. */
+  /** The live heap just after the last full garbage collection; 0 if that was too long ago. */
   heapLive: number;
-  /** What V8 may use for the heap. The process ends if it needs more. */
+  /** How large V8 lets the heap grow. If it needs more, the process ends. */
   heapLimit: number;
   resident: number;
   /** Buffers and other memory outside the heap. */
   external: number;
 }
 
-/** How long the result of a full collection counts, in milliseconds. Such collections are rare if there is much garbage. */
+/** How long the result of a full collection counts, in milliseconds. They are frequent when the heap is nearly full. */
 const freshMs = 10_000;
 
 /**
- * Reads the resident memory of the process. Node opens a file for it each time, and fails when the process may open no more
- * files, which a client with many connections can bring about. So on Linux one file stays open.
+ * Reads the resident memory of the process. Node opens a file for each reading, which fails when clients have used up
+ * the open files of the process. So on Linux this keeps one file open.
  */
 class ResidentMemory {
   readonly #file = openStatus();
@@ -28,7 +28,7 @@ class ResidentMemory {
   read(): number {
     if (this.#file === undefined) return process.memoryUsage.rss();
     const length = readSync(this.#file, this.#buffer, 0, this.#buffer.length, 0);
-    // A line of proc_pid_status(5), in units of 1,024 bytes.
+    // See proc_pid_status(5). Its kB are 1,024 bytes.
     const line = /^VmRSS:\s+(\d+) kB$/m.exec(this.#buffer.toString("latin1", 0, length));
     return line === null ? process.memoryUsage.rss() : 1024 * Number(line[1]);
   }
@@ -49,8 +49,8 @@ function openStatus(): number | undefined {
 }
 
 /**
- * Reads how much memory is in use. The size of the heap is read just after a collection, because just before one it is
- * mostly garbage.
+ * Reads how much memory is in use. The heap is measured just after full collections, because otherwise it includes
+ * garbage.
  */
 export class MemoryProbe {
   readonly #observer: PerformanceObserver;

@@ -3,7 +3,7 @@ import { MemoryProbe, type MemoryUse } from "./memory.ts";
 
 /** The memory use above which new work is refused. */
 export interface OverloadLimits {
-  /** The reachable share of the heap that V8 may use; undefined means no limit. */
+  /** The live heap as a share of what V8 may use, 0 to 1; undefined means no limit. */
   heapShare: number | undefined;
   /** The resident memory of the process, in bytes; undefined means no limit. */
   residentBytes: number | undefined;
@@ -17,7 +17,7 @@ export interface OverloadLog {
 export interface OverloadOptions {
   limits: OverloadLimits;
   log: OverloadLog;
-  /** Called at each check while the overload lasts, to end streams. */
+  /** Called at each check once an overload has lasted for some checks, to end streams. */
   onLasting(): void;
   /** Reads the use of memory; by default that of this process. */
   probe?: Pick<MemoryProbe, "read" | "close"> | undefined;
@@ -25,15 +25,15 @@ export interface OverloadOptions {
 
 /** How often the use of memory is checked, in milliseconds. */
 const checkMs = 250;
-/** How many checks find an overload before streams end. */
+/** How many checks must find an overload before the next one ends streams. */
 const checksBeforeEnds = 8;
 /** An overload ends below this share of the limit at which it begins. */
 const endShare = 0.9;
 const retryAfterSeconds = 5;
 
 /**
- * Refuses new work while the process is short of memory, before V8 or the system ends it; after Envoy's overload manager
- * (https://www.envoyproxy.io/docs/envoy/latest/configuration/operations/overload_manager/overload_manager).
+ * Refuses new work while the process is short of memory, before V8 or the system ends it. Modelled on Envoy's overload
+ * manager (https://www.envoyproxy.io/docs/envoy/latest/configuration/operations/overload_manager/overload_manager).
  */
 export class Overload {
   readonly #limits: OverloadLimits;
@@ -43,7 +43,7 @@ export class Overload {
   readonly #timer: NodeJS.Timeout | undefined;
   /** How many checks in a row have found an overload. */
   #found = 0;
-  /** What new work is refused with, `unavailable`; undefined while there is no overload. */
+  /** The error for new work, `unavailable`; undefined while there is no overload. */
   refusal: StoaError | undefined = undefined;
 
   constructor({ limits, log, onLasting, probe }: OverloadOptions) {
@@ -83,7 +83,7 @@ export class Overload {
     const { heapShare, residentBytes } = this.#limits;
     if (heapShare !== undefined && heapLive >= heapLimit * heapShare * share) return true;
     if (residentBytes === undefined || resident < residentBytes * share) return false;
-    // Freed memory that was not returned to the system stays resident. It will be used again, so it does not count.
+    // Resident memory includes freed memory that will be used again. So half the limit must really be in use.
     return heapLive + external >= (residentBytes * share) / 2;
   }
 

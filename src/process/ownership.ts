@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import type { Account } from "./account.ts";
 
 /**
- * Gives files and folders, with their content, to an account. Symbolic links are not followed: chown walks the folders by
- * their descriptors, so that nobody can redirect it meanwhile.
+ * Gives files and folders, with their content, to an account. Symbolic links are not followed. The program chown walks
+ * folders by their descriptors, so nobody can redirect it by replacing a folder meanwhile.
  */
 export function handOver({ uid, gid }: Pick<Account, "uid" | "gid">, paths: readonly string[]): void {
   if (paths.length > 0) execFileSync("chown", ["-hR", `${uid}:${gid}`, "--", ...paths], { stdio: "pipe" });

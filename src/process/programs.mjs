@@ -1,10 +1,10 @@
-// Finds the programs of MariaDB and MySQL on this machine. Plain JavaScript, because scripts/setup.mjs asks the same questions
-// on a fresh clone, under a Node that does not read TypeScript; both must come to the same answers.
+// Finds the programs of MariaDB and MySQL on this machine. Plain JavaScript, because scripts/setup.mjs uses it too, on
+// a fresh clone and under a Node that may not read TypeScript.
 import { execFileSync } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** Where programs are installed although the PATH of an ordinary account does not lead there. */
+/** Where these programs are usually installed. PATH may lack some of these folders. */
 const usualFolders = [
   ..."/usr/sbin /usr/local/sbin /usr/libexec /usr/bin /usr/local/bin /usr/local/mysql/bin".split(" "),
   ...["/opt/homebrew", "/usr/local", "/home/linuxbrew/.linuxbrew"].flatMap((brew) =>
@@ -17,7 +17,7 @@ export function programFolders() {
   return [...new Set([...(process.env.PATH ?? "").split(delimiter).filter(Boolean), ...usualFolders])];
 }
 
-/** The programs with these names that run here. MariaDB installs its programs under MySQL's names, too. */
+/** The programs with these names that run on this machine. MariaDB installs its programs under MySQL's names, too. */
 export function* programs(folders, names) {
   for (const folder of folders) {
     for (const name of names) {
@@ -28,9 +28,7 @@ export function* programs(folders, names) {
   }
 }
 
-/**
- * The program of this flavour that dumps a database (`dump`) or runs statements (`sql`); undefined when it is not installed.
- */
+/** The program of a flavour that dumps a database or runs SQL; undefined when it is not installed. */
 export function findClient(purpose, flavour, folders = programFolders()) {
   const names = purpose === "dump" ? ["mariadb-dump", "mysqldump"] : ["mariadb", "mysql"];
   for (const program of programs(folders, names)) if (program.flavour === flavour) return program.command;
@@ -46,7 +44,7 @@ export function isExecutable(path) {
   }
 }
 
-/** The program's own version line; undefined when the file does not run here. */
+/** What the program prints for --version; undefined when it does not run. */
 function versionOf(command) {
   try {
     const stdio = ["ignore", "pipe", "ignore"];

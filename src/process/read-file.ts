@@ -1,8 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 
 /**
- * The text of a file that a setting names. Only regular files are read: reading a pipe could wait for ever, and a signal
- * would not end the start.
+ * The text of a file that a setting names. Only regular files are read: a pipe could block the process for ever.
  * @throws Error whose message follows the name of the setting
  */
 export function readRegularFile(path: string): string {

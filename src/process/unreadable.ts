@@ -6,8 +6,8 @@ const script = `for path; do
 done`;
 
 /**
- * The first of these files and folders that an account cannot read; undefined if it can read all of them. A process of that
- * account tries it, so that access control lists and containers count as well.
+ * The first of these files and folders that an account cannot read; undefined if it can read all of them. A process of
+ * that account tries to read them, so that access control lists and containers count too.
  * @throws Error when this process may not become the account
  */
 export function firstUnreadable({ uid, gid, name }: Account, paths: readonly string[]): string | undefined {

@@ -2,12 +2,13 @@ import { randomBytes } from "node:crypto";
 import { open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** The end of the name of a file that is still being written. */
+/** The suffix of a file that is still being written. */
 export const unfinishedSuffix = ".new";
 
 /**
- * Writes a file that only its owner may read. The file appears under its name when it is complete and on the disk, or
- * not at all. An older file of this name stays until then.
+ * Writes a file that only its owner may read. The file gets its name when it is complete and on the disk. Until then an
+ * older file of this name stays.
+ * @param work writes the content
  * @param owner the account that the file belongs to; by default that of this process
  * @returns the result of `work`
  * @throws Error when the file cannot be written; the errors of `work`
@@ -37,7 +38,7 @@ export async function writeWhole<Result>(
   return result;
 }
 
-/** Makes changes of a folder durable, such as a rename. */
+/** Makes the entries of a folder durable, such as a rename. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r");
   try {
