@@ -16,7 +16,7 @@ export { openLog } from "./log.ts";
 export type { Overrides } from "./overrides.ts";
 export type { App } from "./startup.ts";
 
-/** How long a start that was given up may take to end by itself, in milliseconds. */
+/** How long an aborted start may take to end by itself, in milliseconds. */
 const abortedStartTimeoutMs = 3_000;
 
 /**
@@ -32,13 +32,13 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     await startTracing(startup);
     return await orAborted(compose(startup), shutdown.signal);
   } catch (error) {
-    // A start that was given up has used this much of the time for the stop.
+    // An aborted start may have used this much of the time for the stop.
     await shutdown.run(shutdown.signal.aborted ? -abortedStartTimeoutMs : 0);
     throw error;
   }
 }
 
-/** The steps of the start. Each adds to `startup.shutdown` what ends it. */
+/** The steps of the start. Each adds to `startup.shutdown` the step that ends it. */
 async function compose(startup: Startup): Promise<App> {
   const { config, log, shutdown } = startup;
   const { port, metrics, url } = await openListeners(startup);
@@ -60,9 +60,9 @@ async function compose(startup: Startup): Promise<App> {
 }
 
 /**
- * Waits for the start. When it is given up and does not end by itself, it is left behind: `Shutdown` ends what it still
- * starts.
- * @throws the signal's reason
+ * Waits for the start. If the signal aborts and the start does not end in time, this stops waiting: `Shutdown` ends
+ * what the start still opens.
+ * @throws the failure of the start; the signal's reason
  */
 async function orAborted<Result>(starting: Promise<Result>, signal: AbortSignal): Promise<Result> {
   try {

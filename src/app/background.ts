@@ -13,7 +13,7 @@ import { verifyAtStart } from "../ledger/verification/verify-at-start.ts";
 import type { Startup } from "./startup.ts";
 
 /**
- * Starts what the service does by itself: verification of new receipts, daily seals, sweeps and the indexer of search.
+ * Starts the work that nobody asks for: verification of new receipts, daily seals, sweeps and the search indexer.
  * @param now milliseconds since 1970 (UTC)
  */
 export function startBackgroundWork(
@@ -27,8 +27,8 @@ export function startBackgroundWork(
     const dailySealing = startDailySealing(ledger, now, log);
     shutdown.push(() => dailySealing.stop(), "the daily seal");
   }
-  // Three sweeps, because moving posts takes about a minute after a large board has been migrated, and an erasure may take
-  // longer.
+  // Three sweeps, so that slow tasks do not delay the others: moving posts takes about a minute after the migration of
+  // a large board, and an erasure may take longer.
   const all = [
     [moveAgedPosts],
     [finishRemovals],

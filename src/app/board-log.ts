@@ -12,16 +12,15 @@ import { readLogHead } from "../store/tables/log-head.ts";
 import type { SignerKey } from "../tlog/notes/signer-key.ts";
 import type { Startup } from "./startup.ts";
 
-/** The folder of the log in the data folder. */
 function logFolder({ dataDir }: Pick<Config, "dataDir">): string {
   return join(dataDir, "log");
 }
 
 /**
  * Opens the log of the board, or begins it.
- * @param board adds entries from the beginning of the log on
+ * @param board is told when the log begins; its writes add entries from then on
  * @param siteUrl the public root address
- * @throws Error with one line if key or origin cannot be used, or are not those of the log
+ * @throws Error with one line if the key or the origin cannot be used, or is not that of the log
  */
 export async function openBoardLog(
   { config, overrides, log, shutdown, warnings }: Startup,
@@ -54,7 +53,6 @@ export async function openBoardLog(
   return boardLog;
 }
 
-/** What the metrics tell of the log. */
 export function gaugesOfLog(boardLog: BoardLog, db: Database, signal: AbortSignal): GaugeSource[] {
   return [
     {
@@ -88,7 +86,7 @@ async function storeNewKey(config: Config, origin: string): Promise<SignerKey> {
   return key;
 }
 
-/** The name that a log gets by the address of its site. @throws Error with one line */
+/** The default name of a new log, made of the site's address. @throws Error with one line */
 function originOf(siteUrl: string): string {
   try {
     return parseOrigin(`${new URL(siteUrl).host}/log`);

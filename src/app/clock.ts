@@ -4,20 +4,20 @@ import type { GaugeSource } from "../metrics/metrics.ts";
 import type { Database } from "../store/database/database.ts";
 import type { Startup } from "./startup.ts";
 
-/** The clocks of the service, each in milliseconds since 1970 (UTC). */
+/** The clocks of the service, in milliseconds since 1970 (UTC). */
 export interface ServiceTimes {
   now: () => number;
-  /** For spans: nobody sets this clock. */
+  /** For measuring durations: it never jumps. */
   even: () => number;
-  /** For what expires: 0 while the clock is in doubt. */
+  /** For expiry: 0 while the clock is in doubt, except after a jump. With 0, nothing expires. */
   expiryNow: () => number;
   gauges: GaugeSource[];
 }
 
 /**
- * Compares the clocks, now and then again until the service stops. While the clock is in doubt, nothing is sealed and the
- * operator is warned.
- * @throws StoaError `unavailable` when the database cannot be asked
+ * Compares the clocks, now and regularly until the service stops. While the clock is in doubt, nothing is sealed and
+ * the operator is warned.
+ * @throws StoaError `unavailable` when the database cannot be read
  */
 export async function startClock(
   { overrides, log, shutdown, warnings, sealChecks }: Omit<Startup, "config">,
@@ -29,7 +29,7 @@ export async function startClock(
   sealChecks.add((signal, isApproved) => guard.check(signal, isApproved));
   warnings.add("clock", () => guard.doubt);
   warnings.add("clock_difference", () => guard.difference);
-  // This comes before anything is sealed, swept or served.
+  // The first check comes before anything is sealed, swept or served.
   await guard.check(new AbortController().signal);
   const watch = guard.watch();
   shutdown.push(() => watch.stop(), "the clock watch");

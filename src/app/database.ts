@@ -10,16 +10,16 @@ import { whyIncomplete } from "../store/schema/schema-check.ts";
 import { checkServingGrants, mayChangeReceipts } from "../store/schema/serving-grants.ts";
 import type { Startup } from "./startup.ts";
 
-/** How long a server that is killed may take to be gone, in milliseconds. */
+/** How long the private server may take to end after SIGKILL, in milliseconds. */
 const killTimeoutMs = 500;
 
 /** The database of the service: migrated, and ready for calls. */
 export interface ServiceDatabase {
   db: Database;
   address: DatabaseConfig;
-  /** The account that may alter the schema, if it is another one. */
+  /** The account that may alter the schema, if `address` has another one. */
   migrating: DatabaseConfig | undefined;
-  /** What the start has found of the triggers; undefined if all exist, or none is wanted. */
+  /** The warning about missing triggers; undefined if all exist, cannot be seen, or are not wanted. */
   triggerWarning: string | undefined;
   /** The free space on the private server's disk; undefined where it is not watched. */
   space: FreeSpace | undefined;
@@ -30,7 +30,7 @@ interface PrivateServer extends PrivateDatabase {
 }
 
 /**
- * Connects to the database, and brings its schema up to date. Without a configured database it starts the private server.
+ * Connects to the database, and brings its schema up to date. If no database is configured, starts the private server.
  * @throws Error with one line for the operator
  */
 export async function openDatabase(startup: Startup): Promise<ServiceDatabase> {
@@ -57,7 +57,7 @@ export async function openDatabase(startup: Startup): Promise<ServiceDatabase> {
   return { db, address, migrating, triggerWarning, space };
 }
 
-/** Waits for a database that the operator has named. @throws Error with one line */
+/** Waits for a configured database. @throws Error with one line */
 function reach(db: Database, setting: string, address: DatabaseConfig, { config, log, shutdown }: Startup) {
   return reachDatabase(db, {
     signal: shutdown.signal,
@@ -67,7 +67,7 @@ function reach(db: Database, setting: string, address: DatabaseConfig, { config,
   });
 }
 
-/** Without triggers, the rights of the serving account alone protect the receipts. */
+/** Without triggers, only the rights of the serving account protect the receipts. */
 async function warnOfRights(db: Database, { log, shutdown }: Startup): Promise<void> {
   if (!(await mayChangeReceipts(db, shutdown.signal))) return;
   log.warn(
@@ -91,7 +91,7 @@ async function startPrivateServer({ config, log, shutdown }: Startup): Promise<P
 
 /**
  * Brings the schema up to date, and restores missing triggers.
- * @returns what the operator should know of the triggers
+ * @returns the warning about missing triggers
  */
 async function migrateSchema(
   address: DatabaseConfig,
@@ -101,7 +101,7 @@ async function migrateSchema(
   const { config, log, shutdown } = startup;
   const { signal } = shutdown;
   const db = new Database({ address, connections: 2, timeoutMs: Number.POSITIVE_INFINITY, refusal: space?.refusal });
-  // A COMMIT that gets no answer has no timeout here, so a stop closes its connection.
+  // A COMMIT without an answer has no timeout here, so a stop closes its connection.
   shutdown.push(() => db.close(), "the migration");
   try {
     if (config.migrationDatabase !== undefined)

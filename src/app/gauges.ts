@@ -5,10 +5,9 @@ import type { FreeSpace } from "../private-database/free-space.ts";
 import type { Database } from "../store/database/database.ts";
 import type { Warnings } from "../warnings.ts";
 
-/** How long the database may take for a gauge, in milliseconds. */
+/** How long the database may take to list erasures, in milliseconds. */
 const erasuresTimeoutMs = 1_000;
 
-/** What the metrics tell of the connections to the database, and of verifications. */
 function gaugesOfProcess(ledger: Ledger, db: Database): GaugeSource[] {
   return [
     {
@@ -36,7 +35,6 @@ function gaugesOfProcess(ledger: Ledger, db: Database): GaugeSource[] {
   ];
 }
 
-/** What the metrics tell of the ledger, the database and the warnings. */
 export function gaugesOf(
   ledger: Ledger,
   db: Database,
@@ -44,7 +42,7 @@ export function gaugesOf(
   space: FreeSpace | undefined,
 ): GaugeSource[] {
   return [
-    // This comes first: a gauge that asks the database would count itself.
+    // These come first: gauges that query the database would be counted in the connections in use.
     ...gaugesOfProcess(ledger, db),
     { name: "stoa_ledger_head_seq", help: "The seq of the newest receipt.", read: () => ledger.receipts.headSeq() },
     {

@@ -2,20 +2,20 @@ import type { GaugeSource } from "../metrics/metrics.ts";
 import type { Queryable } from "../store/database/queryable.ts";
 import { type FsckRun, readLastFsck } from "../store/tables/last-fsck.ts";
 
-/** The most kinds of findings that the warning names. */
+/** The warning names at most so many kinds of findings. */
 const maxNamed = 5;
 
-/** What is known of the last run of `stoa fsck`, for /readyz and the metrics. */
+/** The last recorded run of `stoa fsck`, for /readyz and the metrics. */
 export class LastFsck {
   /** Undefined before the first run. */
   #run: FsckRun | undefined;
 
-  /** Reads it again. */
+  /** Reads the record from the database. */
   async refresh(db: Queryable): Promise<void> {
     this.#run = await readLastFsck(db);
   }
 
-  /** The warning for the operator; undefined if the last run has left nothing wrong. */
+  /** The warning for the operator; undefined if the last run left no finding without repair. */
   get warning(): string | undefined {
     if (this.#run === undefined || this.#left === 0) return undefined;
     const { endedAt, kinds } = this.#run;
@@ -48,6 +48,7 @@ export class LastFsck {
     ];
   }
 
+  /** How many findings are not repaired. */
   get #left(): number {
     return this.#run === undefined ? 0 : this.#run.findings - this.#run.repaired;
   }

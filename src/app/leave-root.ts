@@ -1,4 +1,4 @@
-// The service needs root only to open a low port and to read the key of its certificate.
+// The service needs root only to open a low port and to read its TLS key. Then it drops root.
 import { readdirSync, statSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { dirname, join } from "node:path";
@@ -11,14 +11,14 @@ import { handOver } from "../process/ownership.ts";
 import { firstUnreadable } from "../process/unreadable.ts";
 import { keepScripts } from "../site/assets.ts";
 
-/** The folders of what was served; see `HeadFolder` and `LogFolder`. */
+/** The folders that the service writes with an external database; see `HeadFolder` and `LogFolder`. */
 const keptFolders = ["heads", "log"];
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
- * Gives up root for good, if this process is root and an unprivileged account can do the rest of its work. Otherwise it logs
- * why not. The data folder is given to that account.
- * @throws Error when the data folder is in use, or this process may not change its account
+ * If this process is root, drops root for good and gives the data folder to the account that it becomes. If that
+ * account cannot do the rest of the work, the process stays root, and the log says why.
+ * @throws Error when the data folder cannot be created or is in use, or this process may not change its account
  */
 export async function leaveRoot(config: Config, log: FastifyBaseLogger): Promise<void> {
   if (process.getuid?.() !== 0) return;
@@ -33,7 +33,7 @@ export async function leaveRoot(config: Config, log: FastifyBaseLogger): Promise
   }
   if (isPrivate) await giveDataFolder(dataDir, account, (line) => log.info(line));
   else giveKeptFolders(dataDir, account);
-  // The cache of compiled code belongs to root: root's next start would run what this account wrote there.
+  // The compile cache is written now and stays root's: root's next start would run code that this account wrote there.
   keepScripts();
   flushCompileCache();
   become(account);
@@ -41,8 +41,9 @@ export async function leaveRoot(config: Config, log: FastifyBaseLogger): Promise
 }
 
 /**
- * With an external database: gives the folder to the account that will store the heads and the log in it. A folder that belongs to
- * another account, or holds other files, is left alone. If the heads cannot be stored then, writing them reports it.
+ * With an external database: gives the data folder to the account, which stores the heads and the log there. A folder
+ * that belongs to another account, or holds other files, stays as it is. If the account then cannot write the heads,
+ * the service warns of that.
  */
 function giveKeptFolders(dataDir: string, account: Account): void {
   const names = readdirSync(dataDir);
@@ -51,7 +52,7 @@ function giveKeptFolders(dataDir: string, account: Account): void {
 }
 
 function findObstacle({ database }: Config, account: Account, dataDir: string): string | undefined {
-  // A database server often admits root on a socket by its system account, and would then refuse this process.
+  // On a socket, a server often admits the database account root only from the system account root.
   if (database?.socketPath !== undefined && database.user === "root") {
     return "STOA_DATABASE_URL names the database account root on a socket, which may refuse other system accounts";
   }
@@ -63,7 +64,7 @@ function findObstacle({ database }: Config, account: Account, dataDir: string): 
   return foreign && `${dataDir} holds more than the database (${foreign}); set STOA_DATA_DIR to a separate folder`;
 }
 
-/** Everything that may still be loaded: modules, threads, migrations, served files. */
+/** The files and folders that the account must be able to read: modules, migrations, served files. */
 function sources(): string[] {
   const own = ["src", "gen"].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) => join(root, folder, name)),

@@ -5,7 +5,7 @@ import type { ServiceDatabase } from "./database.ts";
 import type { Startup } from "./startup.ts";
 
 /**
- * Opens the ledger with the guard of its head. The first start of all seals receipt 1.
+ * Opens the ledger with its head guard. The very first start seals receipt 1.
  * @param now milliseconds since 1970 (UTC)
  * @throws what `Ledger.open` throws
  */

@@ -6,7 +6,7 @@ import { serveStarting } from "../http/starting.ts";
 import { MetricsListener } from "../metrics/listener.ts";
 import type { Startup } from "./startup.ts";
 
-/** The ports of the service, open before anything else is done. Until the service is up, they answer 503. */
+/** The ports of the service. Until the service is up, they answer 503, and /healthz on the public one 200. */
 export interface Listeners {
   port: Port;
   metrics: MetricsListener | undefined;
@@ -15,9 +15,9 @@ export interface Listeners {
 }
 
 /**
- * Opens the ports. Only this needs the rights of root, which are then given up by `portOpened`. If it fails, nothing in the
- * database has changed.
- * @throws Error with one line for the operator when a port is in use
+ * Opens the ports, before the database is used: a port that is in use then changes nothing there. Only this needs root,
+ * which `portOpened` drops.
+ * @throws Error with one line for the operator when a port cannot be opened; what `portOpened` throws
  */
 export async function openListeners({ config, overrides, log, shutdown }: Startup): Promise<Listeners> {
   const addresses = new ClientAddresses(config.trustProxy);
@@ -38,7 +38,7 @@ export async function openListeners({ config, overrides, log, shutdown }: Startu
   return { port, metrics, url: `${config.tls ? "https" : "http"}://${hostInUrl(config.host)}:${number}` };
 }
 
-/** The value of Strict-Transport-Security; undefined where clients may come without TLS, directly or through a proxy. */
+/** The value of Strict-Transport-Security; undefined if clients may come without TLS, directly or through a proxy. */
 export function transportSecurityOf({ tls, siteUrl }: Config): string | undefined {
   return tls !== undefined || siteUrl?.startsWith("https://") ? "max-age=31536000" : undefined;
 }

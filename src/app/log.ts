@@ -4,13 +4,13 @@ import { type Config, describeConfig } from "../config/config.ts";
 import { readFileLimit, warnOfFileLimit } from "../process/file-limit.ts";
 import { LogOutput } from "../process/log-output.ts";
 
-/** Opens the log: JSON lines on standard output, with times in ISO 8601 and the names of levels. */
+/** Opens the log: JSON lines on standard output, with ISO 8601 times and level names. */
 export function openLog({ logLevel }: Pick<Config, "logLevel">): Logger {
   const formatters = { level: (level: string) => ({ level }) };
   return pino({ level: logLevel, timestamp: stdTimeFunctions.isoTime, formatters }, new LogOutput(process.stdout.fd));
 }
 
-/** Logs the settings, and what the operator should look at in them. */
+/** Logs the settings and the warnings about them. */
 export function logSettings(config: Config, log: FastifyBaseLogger): void {
   log.info(describeConfig(config), "starting");
   for (const warning of config.warnings) log.warn(warning);

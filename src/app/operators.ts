@@ -2,11 +2,10 @@ import { readOperatorTokens } from "../config/operator-tokens.ts";
 import { OperatorTokens } from "../services/operator-tokens.ts";
 import type { Startup } from "./startup.ts";
 
-/** The tokens of internal services, and how their file is read again. */
 export interface Operators {
-  /** Undefined where no setting has a token. */
+  /** Undefined if no setting has a token. */
   readonly tokens: OperatorTokens | undefined;
-  /** Reads the file again. If it cannot be used, the tokens stay as they are, and the log says why. */
+  /** Reads the file of tokens again. If it cannot be used, the tokens stay as they are, and the log says why. */
   readAgain(): void;
 }
 

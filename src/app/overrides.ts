@@ -7,22 +7,22 @@ import type { Clocks } from "../ledger/clock/trusted-clock.ts";
 export interface Overrides {
   /** The time in milliseconds since 1970 (UTC). */
   now?: () => number;
-  /** The clocks of the machine; where only `now` is given, all of them follow it. */
+  /** The clocks of the machine; if only `now` is given, all of them follow it. */
   clocks?: Clocks;
-  /** The database's clock, in milliseconds since 1970 (UTC); where `now` or `clocks` is given, it agrees by default. */
+  /** The database's clock, in milliseconds since 1970 (UTC). By default it follows `clocks` or `now`, if given. */
   databaseNow?: () => number;
-  /** Whether the service seals days by the clock; by default it does. */
+  /** Whether the service seals each day when it is over; by default true. */
   sealsDays?: boolean;
   /** Whether the service does by itself what becomes due as time passes, such as erasures; by default it does. */
   sweeps?: boolean;
   log?: FastifyBaseLogger;
-  /** Asks the service to stop: a start that is still going on is given up. */
+  /** Aborts a start that is still going on. */
   signal?: AbortSignal;
-  /** Called when the port is open and nothing else has been done: the last moment that needs the rights of root. */
+  /** Called when the ports are open and the database is not used yet. Root is not needed after this. */
   portOpened?: () => Promise<void>;
-  /** How often the guard looks at the ledger's head while nobody reads it, in milliseconds. */
+  /** How often the head guard checks the chain while nobody reads it, in milliseconds. */
   guardLookMs?: number;
-  /** How long the reply to a seal waits for the guard's file, in milliseconds. */
+  /** How long the reply to a seal waits for the head guard's file, in milliseconds. */
   guardStoreMs?: number;
   /** How often the service looks for a log that another replica has begun, and for its notes, in milliseconds. */
   logLookMs?: { identity?: number; notes?: number };
@@ -32,10 +32,10 @@ export interface Overrides {
   databaseLookMs?: number;
   /** How the service reads its memory use to detect overload. */
   memory?: ServerOptions["memory"];
-  /** How often a REST stream says that it is alive, in milliseconds. */
+  /** How often REST and MCP streams send a heartbeat, in milliseconds. */
   heartbeatMs?: number;
-  /** How long a caller waits for another verification than the one it asks for, in milliseconds. */
+  /** How long a caller waits while another part of the chain is verified, in milliseconds. */
   verificationWaitMs?: number;
-  /** How long a good report of a verification is given again, in milliseconds. */
+  /** How long a good report of a verification is reused, in milliseconds. */
   verificationAgeMs?: number;
 }

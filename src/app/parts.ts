@@ -11,14 +11,14 @@ import { openLedger } from "./ledger.ts";
 import { watchDatabase } from "./readiness.ts";
 import type { Startup } from "./startup.ts";
 
-/** What the service consists of, before it serves. */
+/** The parts of the service behind its API. */
 export interface Parts {
   database: ServiceDatabase;
   times: ServiceTimes;
   board: Board;
   ledger: Ledger;
   boardLog: BoardLog;
-  /** Metrics besides those of requests. */
+  /** All metrics except those of requests. */
   gauges: GaugeSource[];
 }
 

@@ -10,8 +10,8 @@ import { LastFsck } from "./last-fsck.ts";
 import type { Startup } from "./startup.ts";
 
 /**
- * Checks whether reads can be served: the database answers, it has the schema of this program, and the ledger has its head.
- * While a newer version migrates and serves, this one serves on.
+ * Checks whether reads can be served: the database answers, has the schema of this version, and has the ledger's head.
+ * A schema of a newer version is only a warning, so that this version serves during an upgrade.
  * @returns a warning for the operator, if there is one
  * @throws StoaError `unavailable` with the reason
  */
@@ -26,9 +26,8 @@ export async function checkReady(db: Database, ledger: Ledger, signal: AbortSign
 }
 
 /**
- * Watches the database for what /readyz and the metrics warn of: triggers, the schema, free space, new connections, writes. Each look
- * also reads the ledger's alarm, which another replica may have raised, and what the last fsck has found.
- * @returns the last fsck
+ * Watches the database for the warnings of /readyz and the metrics: triggers, the schema, free space, new connections,
+ * writes. Each look also reads the ledger's alarm, which another replica may have raised, and the last run of fsck.
  */
 export async function watchDatabase(
   { config, overrides, log, shutdown, warnings }: Startup,

@@ -19,23 +19,21 @@ import type { Parts } from "./parts.ts";
 import { checkReady } from "./readiness.ts";
 import type { Startup } from "./startup.ts";
 
-/** What the server is made of. */
 export interface ServedParts extends Parts {
   /** The public root address. */
   siteUrl: string;
-  /** The tokens of internal services; undefined where there are none. */
+  /** The tokens of internal services; undefined if there are none. */
   operators: OperatorTokens | undefined;
-  /** The listening port. */
   port: Port;
 }
 
 /**
- * Node cuts small buffers from a larger one, which stays in memory as long as one of them does. With Node's 64 KiB, thousands
- * of clients that each wait with a few KiB would occupy ten times as much.
+ * Node cuts small buffers from a larger pool, which stays in memory as long as one of them does. With Node's pool of
+ * 64 KiB, thousands of waiting clients with a few KiB each would take up to ten times as much.
  */
 const bufferPoolBytes = 8 * 1024;
 
-/** Creates the server: API, pages, documents, health and metrics. It does not serve yet. */
+/** Creates the server with API, pages, documents, health and metrics. It does not serve yet. */
 export async function createStoaServer(startup: Startup, parts: ServedParts): Promise<Server> {
   Buffer.poolSize = bufferPoolBytes;
   const { config, overrides, log, shutdown, warnings } = startup;

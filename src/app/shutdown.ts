@@ -1,16 +1,16 @@
 import { StoaError } from "../errors.ts";
 import { sleep, withTimeout } from "../timing/wait.ts";
 
-/** How long a stop may take after the drain, in milliseconds. The drain is the time for running calls to finish. */
+/** How long a stop may take after the drain, the time for running calls to finish; in milliseconds. */
 const stopTimeoutMs = 8_500;
-/** The part of it for everything except the private server, in milliseconds. That server needs the rest to end cleanly. */
+/** The part of it for all steps but the last, in milliseconds. The private server needs the rest to end cleanly. */
 const stepsTimeoutMs = 4_000;
-/** What each step gets even when that time is over, in milliseconds. */
+/** How long each step may take even if that time is over, in milliseconds. */
 const minStepMs = 100;
 
 /**
  * One step of a stop.
- * @param endsAt when the whole stop has to be over, by `performance.now()`
+ * @param endsAt when the whole stop must be over, by `performance.now()`
  */
 export type Step = (endsAt: number) => Promise<unknown>;
 
@@ -21,8 +21,8 @@ interface NamedStep {
 }
 
 /**
- * The stop of the service: it is announced, then one signal, and then steps that end what was started, the newest first. No
- * step holds up the others: a step that exceeds its time is left behind, and the others are taken although one has failed.
+ * The stop of the service: it is announced, then `signal` aborts, then steps end what was started, the newest first. If
+ * a step fails or exceeds its time, the next one runs all the same.
  */
 export class Shutdown {
   readonly #announcing = new AbortController();
@@ -34,7 +34,7 @@ export class Shutdown {
 
   /**
    * @param warn called for each step that exceeds its time
-   * @param request asks for a stop: `signal` aborts, and the steps wait for `run`
+   * @param request when it aborts, `signal` aborts too; the steps wait for `run`
    */
   constructor(warn: (message: string) => void, request?: AbortSignal) {
     this.#warn = warn;
@@ -47,7 +47,7 @@ export class Shutdown {
     return this.#stopping.signal;
   }
 
-  /** Aborts when a stop is announced, at its beginning at the latest. Until `signal` aborts, everything is served on. */
+  /** Aborts when a stop is announced. Until `signal` aborts, everything is still served. */
   get announced(): AbortSignal {
     return this.#announcing.signal;
   }
@@ -58,9 +58,9 @@ export class Shutdown {
   }
 
   /**
-   * Adds a step. If the stop is already over, the step is taken at once: a start that was given up may still get here.
+   * Adds a step. If the stop has begun, the step runs at once: an aborted start may still get here.
    * @param name what the step ends, for the log
-   * @param isLast whether the step may take all the time that is left
+   * @param isLast whether the step may take all the remaining time
    */
   push(step: Step, name: string, isLast = false): void {
     if (this.#stopped === undefined) this.#steps.push({ name, step, isLast });
@@ -68,20 +68,19 @@ export class Shutdown {
   }
 
   /**
-   * Announces the stop, and runs it after a delay, or when `run` is called meanwhile.
+   * Announces the stop, and runs it after a delay, or earlier if `run` is called.
    * @throws the first failure of a step
    */
   async runAfter(delayMs: number, drainMs: number): Promise<void> {
     this.announce();
-    // If the stop has begun, there is nothing to wait for.
+    // If the stop begins meanwhile, `signal` ends the delay.
     if (delayMs > 0) await sleep(delayMs, this.signal).catch(() => {});
     await this.run(drainMs);
   }
 
   /**
-   * Aborts the signal and takes every step, once. Resolves within `drainMs` and 9 s.
-   * @param drainMs how long running calls may take to finish, in milliseconds; negative when that much time has passed
-   * already
+   * Aborts the signal and runs every step, once. Resolves within `drainMs` and 9 s.
+   * @param drainMs how long running calls may take to finish, in milliseconds; negative if the stop has less time
    * @throws the first failure of a step
    */
   run(drainMs: number): Promise<void> {

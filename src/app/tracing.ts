@@ -2,9 +2,9 @@ import { disableTracing, enableTracing } from "../tracing/tracing.ts";
 import type { Startup } from "./startup.ts";
 
 /**
- * Sends spans to the collector that the configuration names. The SDK is loaded only then. It holds at most 2,048 spans that
- * wait to be sent, and drops further ones. It reads the other variables of OpenTelemetry itself, such as
- * OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS.
+ * Sends spans to the configured collector, if there is one; only then the SDK is loaded. The SDK queues at most 2,048
+ * spans and drops further ones. It reads the other variables of OpenTelemetry itself, such as OTEL_TRACES_SAMPLER and
+ * OTEL_EXPORTER_OTLP_HEADERS.
  */
 export async function startTracing({ config, log, shutdown }: Startup): Promise<void> {
   if (config.tracesUrl === undefined) return;
@@ -27,7 +27,7 @@ export async function startTracing({ config, log, shutdown }: Startup): Promise<
   enableTracing();
   shutdown.push(async () => {
     disableTracing();
-    // A collector that does not answer is no failure of the stop.
+    // If the collector does not answer, the stop does not fail.
     await provider.shutdown().catch((error: Error) => toLog(error.message));
     for (const each of [trace, context, propagation, diag]) each.disable();
   }, "the sending of spans");
