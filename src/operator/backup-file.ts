@@ -2,16 +2,17 @@ import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { type BackupHeader, endBytes, maxHeaderBytes, parseEnd, parseHeader } from "../store/backup/format.ts";
 
-/** A backup that was read to its end. */
+/** A backup whose checksum is right. */
 export interface CheckedBackup {
   header: BackupHeader;
-  /** Reads all of it once more. @throws Error with one line, at the end, if the bytes have changed meanwhile */
+  /** Reads all of it again. @throws Error with one line, after the last bytes, if the file has changed meanwhile */
   content(): AsyncGenerator<Buffer>;
 }
 
 /**
- * Reads all of a backup, then lets `work` use it.
- * @throws Error with one line if it is not a backup, was cut off, or was changed since it was made; the errors of `work`
+ * Reads and checks all of a backup, then lets `work` use it.
+ * @throws Error with one line if it is not a backup, was cut off, or was changed since it was made; the errors of
+ * `work`
  */
 export async function withBackup<Result>(
   path: string,

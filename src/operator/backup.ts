@@ -15,7 +15,6 @@ the newest receipt; its end has a checksum.
 
 ${commonHelp}`;
 
-/** Copies the database to a file. */
 export const backup: OperatorCommand = {
   name: "backup",
   summary: "write the whole database to a file; the service may run",
@@ -33,12 +32,11 @@ export const backup: OperatorCommand = {
   },
 };
 
-/** Describes the content of a backup. */
 export function describeBackup({ head, engine, schema }: BackupSummary["header"]): string {
   return `up to receipt ${head.seq} (${head.hash}), schema ${schema.at(-1)?.name ?? "none"}, from ${engine}`;
 }
 
-/** The only argument. A relative path begins in the user's folder, not in the one in which npm runs the command. */
+/** The path in the only argument. A relative path starts in the user's folder, not where npm runs the command. */
 export function fileOf(args: string[], { folder }: OperatorContext): string {
   const { positionals } = parseArguments(args, {});
   const [file, ...more] = positionals;

@@ -18,7 +18,11 @@ import type { Tree } from "../tlog/tree/proofs.ts";
 import type { OperatorContext } from "./command.ts";
 import { checkMigrated, withDatabase } from "./database.ts";
 
-/** Ends the log of the board, and begins another one. @returns the exit status */
+/**
+ * Ends the log of the board, and begins another one.
+ * @param origin the name of the new log
+ * @returns the exit status
+ */
 export async function beginLogAnew(context: OperatorContext, origin: string, json: boolean): Promise<number> {
   const { config, signal, out } = context;
   const path = resolve(config.dataDir, "log");
@@ -62,7 +66,8 @@ function checkKey(key: SignerKey | undefined, origin: string, before: NoteKey): 
 }
 
 /**
- * The newest tree that was published, by the note in the database, the folder, and where an interrupted run has moved that.
+ * The newest published tree that is known from the note in the database, the log folder, or the archive to which an
+ * interrupted run has moved that folder.
  * @throws DataFolderInUse
  */
 async function newestTree(

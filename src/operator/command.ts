@@ -1,11 +1,11 @@
 import type { Command } from "../cli/command.ts";
 import type { Config } from "../config/config.ts";
 
-/** The environment of a command, besides its arguments. */
+/** What a command gets besides its arguments. */
 export interface OperatorContext {
-  /** The settings of the service, which the commands share. */
+  /** The settings of the service. */
   readonly config: Config;
-  /** The user's folder: relative paths begin here. */
+  /** The user's current folder: relative paths start here. */
   readonly folder: string;
   /** Aborts on SIGINT and SIGTERM. The command then undoes unfinished work and ends. */
   readonly signal: AbortSignal;

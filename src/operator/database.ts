@@ -1,6 +1,6 @@
-// Finds the database of the service for a command. If STOA_DATABASE_URL is set, that is its address. Otherwise it is the
-// private database: while the service runs, the command uses the socket of the running server; if the service does not run,
-// the command starts the server and stops it at the end.
+// Finds the database of the service for a command: the one of STOA_DATABASE_URL, or else the private one. While the
+// service runs, the command uses the private server that runs already; otherwise it starts the server, and stops it at
+// the end.
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type DatabaseConfig, describeDatabase } from "../config/config.ts";
@@ -32,14 +32,14 @@ interface FoundDatabase extends OperatorAddresses {
 }
 
 /**
- * `beside`: the service may run. `alone`: the service of this data folder must not run, and a missing database is
- * created. With STOA_DATABASE_URL this cannot be checked.
+ * `beside`: the service may run, and a missing private database is an error. `alone`: the service of this data folder
+ * must not run, and a missing private database is created. With STOA_DATABASE_URL both are the same.
  */
 export type OpenMode = "beside" | "alone";
 
 export interface PoolOptions {
   mode?: OpenMode;
-  /** Whether the command writes. If so, it is refused when the disk is so full that a service would refuse writes. */
+  /** Whether the command writes. If so, it is refused while a service would refuse writes because the disk is full. */
   writes: boolean;
   connections: number;
   /** How long one statement may take, in milliseconds; without a limit by default. */
@@ -47,7 +47,7 @@ export interface PoolOptions {
 }
 
 /**
- * Runs a command on the database of the service, with the account that may alter the schema.
+ * Runs `work` on the database of the service, with the account that may alter the schema.
  * @throws Error with one line for the operator; the errors of `work`
  */
 export function withDatabase<Result>(
@@ -86,8 +86,9 @@ export async function withAddresses<Result>(
 }
 
 /**
- * @param options.mayLack whether the command works although tables are missing
- * @throws Error with one line for the operator when the schema is not the one of this version
+ * Checks that the schema is the one of this version.
+ * @param options.mayLack whether missing tables are allowed
+ * @throws Error with one line for the operator if it is not
  */
 export async function checkMigrated(db: Database, signal: AbortSignal, { mayLack = false } = {}): Promise<void> {
   const state = await schemaState(db, signal);
@@ -98,7 +99,6 @@ export async function checkMigrated(db: Database, signal: AbortSignal, { mayLack
     throw new Error(state.reason);
 }
 
-/** Finds the database of the service. Starts its private server if that does not run. */
 async function findDatabase({ config, note, signal }: OperatorContext, mode: OpenMode): Promise<FoundDatabase> {
   if (config.database !== undefined) {
     const { database: serving, migrationDatabase: migrating = serving } = config;
@@ -112,7 +112,7 @@ async function findDatabase({ config, note, signal }: OperatorContext, mode: Ope
         `there is no database in ${dataDir}; set STOA_DATA_DIR or STOA_DATABASE_URL to the service's value`,
       );
     }
-    // A start would first wait a second for the service to end.
+    // Starting the server would first wait a second for the lock.
     if (mode === "beside" && runningServer(dataDir) !== undefined && isLocked(dataDir)) return findRunning(dataDir);
     return await startOwn(dataDir, note, signal);
   } catch (error) {
@@ -125,7 +125,7 @@ async function findDatabase({ config, note, signal }: OperatorContext, mode: Ope
   }
 }
 
-/** @throws Error with one line when the database cannot be used */
+/** @throws Error with one line when the database does not answer */
 async function reach(setting: string, address: DatabaseConfig, signal: AbortSignal): Promise<void> {
   const db = new Database({ address, connections: 1 });
   await reachDatabase(db, { signal, subject: `${setting} names ${describeDatabase(address)}` }).finally(() =>
@@ -133,7 +133,7 @@ async function reach(setting: string, address: DatabaseConfig, signal: AbortSign
   );
 }
 
-/** @throws the error of the file system if this account may not read the folder */
+/** @throws Error of the file system if this account may not read the folder */
 function hasDatabase(dataDir: string): boolean {
   if (existsSync(dataDir)) accessSync(dataDir, constants.X_OK);
   return madeBy(databaseIn(dataDir)) !== undefined;
@@ -144,7 +144,7 @@ async function startOwn(dataDir: string, note: (line: string) => void, signal: A
   const { serving, migrating, stop } = await startPrivateDatabase({ dataDir, log: note, signal });
   const close = async () => {
     await stop();
-    // The folder belongs to root now. A service that runs as its former owner could not start any more.
+    // Root owns the folder now. A service that runs as the former owner could not start.
     if (owner !== undefined) await giveDataFolder(dataDir, owner, note);
   };
   return { serving, migrating, close };

@@ -14,7 +14,7 @@ import { commonHelp, type OperatorCommand, type OperatorContext } from "./comman
 import { checkMigrated, withDatabase } from "./database.ts";
 import { withSpace } from "./write-space.ts";
 
-/** One connection walks through a table; the others read and repair meanwhile. */
+/** One connection reads through a table; meanwhile the others look up related rows and repair. */
 const connections = 4;
 
 const help = `Usage: npm run stoa -- fsck [--repair] [--json]
@@ -83,7 +83,7 @@ async function check(
   return ok ? exitStatus.done : exitStatus.found;
 }
 
-/** Records the run for services, which show it. An account that may only read can check as well. */
+/** Records the run, which services show. If the account may only read, this only prints a note. */
 async function record(db: Database, context: OperatorContext, run: FsckRun): Promise<void> {
   const { signal, note } = context;
   try {
@@ -102,7 +102,7 @@ async function* checkAll(
 ): AsyncGenerator<Outcome, void> {
   const reader = db.longReader(signal);
   yield* checkSchema(db, signal, repair, schema);
-  // This clock may be behind the service's. Posts would then look younger than they are.
+  // If this clock is behind the service's, the newest post would lie in its future.
   const newest = await newestPostTime(reader);
   const now = () => Math.max(Date.now(), newest);
   yield* recountBoard(reader, now, signal, repair ? db : undefined);

@@ -21,7 +21,6 @@ Exit status:
 
 ${commonHelp}`;
 
-/** Makes the key of a log. */
 export const keygen: OperatorCommand = {
   name: "keygen",
   summary: "make the key of the board's log",

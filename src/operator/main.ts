@@ -1,5 +1,4 @@
-// npm run stoa -- COMMAND …: the commands of an operator, with the settings of the service, and those of the packed
-// client.
+// npm run stoa -- COMMAND …: the commands for operators, with the settings of the service, and those of the client.
 import { interruptedBy } from "../cli/caller.ts";
 import { exitStatus } from "../cli/command.ts";
 import { commandNames } from "../cli/commands.ts";

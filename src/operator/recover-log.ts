@@ -16,17 +16,17 @@ import { checkMigrated, withDatabase } from "./database.ts";
 interface RecoveryArguments {
   /** A log folder or a mirror. */
   from: string | undefined;
-  /** Whether the operator says that nothing newer was published. */
+  /** Whether the operator states that nothing newer was published. */
   asIs: boolean;
   json: boolean;
 }
 
 /** How long one statement may take, in milliseconds. */
 const timeoutMs = 60_000;
-/** After how many entries the progress is told. */
+/** A line tells the progress after so many entries. */
 const progressEntries = 10_000;
 
-/** Brings the log in the database up to what was published. @returns the exit status */
+/** Puts published entries that the database has lost back into it. @returns the exit status */
 export function runLogRecovery(context: OperatorContext, { from, asIs, json }: RecoveryArguments): Promise<number> {
   return withDatabase(context, { writes: true, connections: 2, timeoutMs }, async (db) => {
     const { signal, note } = context;
@@ -48,7 +48,7 @@ export function runLogRecovery(context: OperatorContext, { from, asIs, json }: R
     } finally {
       for (const source of sources) source.close();
     }
-    // The database has what was published. The replica copies it anew.
+    // The database has everything that was published. The replica will copy it into a new folder.
     if (own.damage !== undefined) await LogFolder.discard(path);
     return exitStatus.done;
   });
@@ -83,7 +83,11 @@ async function recover(
   out("replicas go on with the log within seconds");
 }
 
-/** @throws DataFolderInUse; Error of the file system */
+/**
+ * Opens the log folder of this replica.
+ * @returns what is wrong with it as `damage`. Its entries then cannot be read
+ * @throws DataFolderInUse; Error of the file system
+ */
 async function openOwn(
   path: string,
   key: NoteKey,
@@ -104,7 +108,11 @@ async function openOwn(
   }
 }
 
-/** A folder that is older than the database does not prove that nothing newer was published. A mirror does not, either. */
+/**
+ * Refuses if something newer may have been published: a folder that is older than the database does not prove that
+ * nothing was, and neither does a mirror.
+ * @throws Error with one line
+ */
 async function checkNewest(
   db: Database,
   own: LogSource | undefined,
@@ -127,7 +135,7 @@ async function checkAgree(newest: LogSource, other: LogSource): Promise<void> {
   throw new Error(`${newest.name} and ${other.name} have different trees of ${other.tree.size} entries`);
 }
 
-/** A relative path begins in the user's folder. */
+/** A relative path starts in the user's folder. */
 function pathOf(from: string, { folder }: OperatorContext): string {
   return /^https?:\/\//.test(from) ? from : resolve(folder, from);
 }

@@ -114,7 +114,7 @@ function report({ head, remembered, missing, damage }: Inspection, { out }: Oper
   return exitStatus.found;
 }
 
-/** Describes the remembered receipt if the chain has it, or if a recovery in the chain explains why not. */
+/** Describes a remembered receipt that is in the chain, or that a recovery in the chain accounts for. */
 function describeRemembered({ seq, isInChain }: NonNullable<Inspection["remembered"]>): string {
   if (isInChain) return `It has receipt ${seq}, the newest that this replica remembers.`;
   return `A recovery in it accounts for receipt ${seq}, the newest that this replica remembers.`;

@@ -19,7 +19,6 @@ one succeeds, no service starts on the database. The programs mariadb or mysql r
 
 ${commonHelp}`;
 
-/** Fills an empty database from a backup. */
 export const restore: OperatorCommand = {
   name: "restore",
   summary: "fill an empty database from a backup; the service must not run",
@@ -43,12 +42,10 @@ export const restore: OperatorCommand = {
   },
 };
 
-/**
- * Verifies the ledger. The result replaces the alarm in the backup, so that the service starts with the current one.
- */
+/** Verifies the ledger. The result replaces the alarm from the backup, so the service starts with a current one. */
 async function verifyRestored(db: Database, signal: AbortSignal): Promise<Verified> {
   const reader = db.longReader(signal);
-  // The backup of an older version may have no table for the result. The service then verifies at its start.
+  // A backup of an older version may lack the table for the result. The service then verifies at its start.
   if ((await schemaState(db, signal)).kind !== "current") return verifyFrom(reader, chainStart);
   const alarm = new Alarm(db, Date.now, silentLog);
   const prior = await alarm.refresh(reader);

@@ -7,7 +7,7 @@ import { schemaFaultOf } from "../store/database/database-errors.ts";
 import { restoreAdvice } from "../store/schema/migration-records.ts";
 import type { OperatorCommand, OperatorContext } from "./command.ts";
 
-/** The environment in which a command runs. */
+/** What `runOperatorCommand` needs from its process. */
 export interface Surroundings extends Omit<OperatorContext, "config"> {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
@@ -27,7 +27,7 @@ export async function runOperatorCommand(
   args: string[],
   { environment, ...given }: Surroundings,
 ): Promise<number> {
-  // What is stored may be damaged, or made to deceive a terminal.
+  // Stored texts may be damaged, or contain sequences that deceive a terminal.
   const surroundings = {
     ...given,
     out: (line: string) => given.out(escapeUnsafe(line)),

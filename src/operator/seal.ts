@@ -26,7 +26,6 @@ A clock that differs from the database's by more than 60 s blocks --catch-up too
 
 ${commonHelp}`;
 
-/** Lists the days that are not sealed yet, and seals them if the operator approves. */
 export const seal: OperatorCommand = {
   name: "seal",
   summary: "list the missed days that are not sealed; --catch-up seals them",
@@ -69,7 +68,7 @@ async function sealMissed(
   return exitStatus.found;
 }
 
-/** The check of the head guard. It only reads the head files: the service writes them. */
+/** Checks the chain against the head files, as `HeadGuard` does, but never writes them: the service does. */
 function headCheck(db: Database, config: Config, warn: (line: string) => void): SealCheck {
   const recovery = new LedgerRecovery({ db, folder: headFolder(config), now: Date.now, warn });
   return async (signal) => {

@@ -4,8 +4,8 @@ import { databaseIn } from "../private-database/data-folder.ts";
 import { FreeSpace } from "../private-database/free-space.ts";
 
 /**
- * Runs a command that writes. Meanwhile it watches the disk of a private database, as the service does.
- * @param work gets a function that returns why nothing may be written now; it must be called before each write
+ * Runs `work`, which writes, and meanwhile watches the disk of a private database as the service does.
+ * @param work must call `refusal` before each write: it returns why nothing may be written now
  * @throws StoaError `unavailable` when there is too little space at the start; the errors of `work`
  */
 export async function withSpace<Result>(
