@@ -1,4 +1,4 @@
-// The ownership of the data folder when root starts the service.
+// The data folder: what is in it, how it is created, and who owns it when root starts the service.
 import { chmodSync, existsSync, lchownSync, readdirSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,13 +8,13 @@ import { makeFolder } from "../process/make-folder.ts";
 import { handOver } from "../process/ownership.ts";
 import { stopStaleServer } from "./server/running-server.ts";
 
-/** The names of everything that this program creates in a data folder, including the set-up's lock. */
+/** The names of all files and folders that Stoa creates in a data folder, including the lock of the set-up. */
 const ours =
   /^(?:mysql|mysql\.new-\w{6}|mysql\.(?:json(?:\.new)?|pid|lock|log(?:\.1)?)|lock(?:\.[\w.-]+)?|setup\.lock|heads|log)$/;
 
 /**
- * Creates the folder if it is missing. Nothing else touches the folder before this, which does not block the process if the
- * file system does not answer.
+ * Creates the folder if it is missing. This must be the first access to the folder: unlike later ones, it does not
+ * block the process if the file system does not answer.
  * @returns its real path
  * @throws Error with one line that names the setting
  */
@@ -30,7 +30,7 @@ export async function makeDataFolder(path: string): Promise<string> {
   }
 }
 
-/** The folder of the database's own data. */
+/** The folder of the private server's data. */
 export function databaseIn(dataDir: string): string {
   return join(dataDir, "mysql");
 }
@@ -41,9 +41,9 @@ export function foreignEntry(dataDir: string): string | undefined {
 }
 
 /**
- * Gives a data folder to the account that will use it. A server that an earlier service left running is stopped first. Only
- * this program's own files change their owner.
- * @throws Error when the folder is in use
+ * Gives a data folder and Stoa's own files in it to the account that will use it. A server that an earlier service left
+ * running is stopped first.
+ * @throws DataFolderInUse; Error when that server cannot be stopped
  */
 export async function giveDataFolder(dataDir: string, account: Account, log: (line: string) => void): Promise<void> {
   const unlock = await takeLock(dataDir);
@@ -62,8 +62,8 @@ export async function giveDataFolder(dataDir: string, account: Account, log: (li
 }
 
 /**
- * When the service stays root: gives only the database to the account of its server. The data folder belongs to root, so
- * that the server cannot place links for root there. The caller holds the lock.
+ * When the service stays root: gives only the database to the account of its server. Root keeps the data folder, so
+ * that the server cannot place links there that root would follow. The caller holds the lock.
  */
 export function giveDatabase(dataDir: string, account: Account): void {
   if (existsSync(databaseIn(dataDir))) handOver(account, [databaseIn(dataDir)]);

@@ -1,5 +1,5 @@
-// The free space on the disk of the private database. InnoDB ends its own process when it cannot write, and needs space to
-// start again. So writes are refused while some space is still left.
+// The free space on the disk of the private database. InnoDB ends the server when it cannot write, and needs space to
+// start again. So the service refuses writes while some space is still left.
 import { statfs } from "node:fs/promises";
 import { StoaError } from "../errors.ts";
 
@@ -11,7 +11,7 @@ export interface Space {
 export interface FreeSpaceOptions {
   /** A folder on the disk. */
   folder: string;
-  /** Below so much free space writes are refused, in MiB; `default` goes by the size of the disk. */
+  /** With less free space than this, in MiB, writes are refused; for `default` see `defaultMinFree`. */
   minFreeMiB: number | "default";
   log: { warn(message: string): void; info(message: string): void };
   /** Reads the space of a disk; tests replace it. */
@@ -21,15 +21,15 @@ export interface FreeSpaceOptions {
 const MIB = 1024 * 1024;
 /** The shortest and the longest time between two looks at the disk, in milliseconds. */
 const lookMs = { min: 50, max: 1_000 };
-/** The fastest that a disk may fill, in bytes per millisecond (4 GiB/s). The next look comes before it reaches the minimum. */
+/** How fast a disk may fill, in bytes per millisecond (4 GiB/s). It decides how soon the next look comes. */
 const maxFillRate = 4 * MIB;
-/** Writes are allowed again at this multiple of the minimum, so that they are not switched off and on all the time. */
+/** Writes are allowed again at this multiple of the minimum, so that they do not switch on and off all the time. */
 const resumeFactor = 1.1;
 
 /**
- * The default minimum, in bytes: 5 % of the disk, but at least 128 MiB and at most 256 MiB. When no new write begins, the
- * server may still write: running transactions, undo, MySQL's redo log of up to 100 MiB, temporary tables. How much does not
- * depend on the size of the disk, so 5 % of a large disk would be too much, and of a small disk too little.
+ * The default minimum, in bytes: 5 % of the disk, but at least 128 MiB and at most 256 MiB. After the last accepted
+ * write the server may still write: running transactions, undo, MySQL's redo log of up to 100 MiB, temporary tables.
+ * That does not depend on the size of the disk, hence the two bounds.
  */
 export function defaultMinFree(totalBytes: number): number {
   return Math.min(Math.max(totalBytes * 0.05, 128 * MIB), 256 * MIB);
@@ -43,7 +43,7 @@ export class FreeSpace {
   readonly #read: (folder: string) => Promise<Space>;
   #space: Space = { freeBytes: Number.NaN, totalBytes: Number.NaN };
   #isLow = false;
-  /** Why the last look failed. The result of the look before it still counts. */
+  /** Why the last look failed; the result of the one before still counts. */
   #failure: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
@@ -55,7 +55,7 @@ export class FreeSpace {
     this.#read = read;
   }
 
-  /** Starts to watch a disk; it goes on until `stop`. */
+  /** Watches a disk until `stop`. */
   static async watch(options: FreeSpaceOptions): Promise<FreeSpace> {
     const watched = new FreeSpace(options);
     await watched.#look();
@@ -67,7 +67,7 @@ export class FreeSpace {
     return this.#space.freeBytes;
   }
 
-  /** Below so many free bytes writes are refused; NaN before a look has succeeded. */
+  /** With fewer free bytes than this, writes are refused; NaN before a look has succeeded. */
   get minFreeBytes(): number {
     return this.#minFreeMiB === "default" ? defaultMinFree(this.#space.totalBytes) : this.#minFreeMiB * MIB;
   }
@@ -77,7 +77,7 @@ export class FreeSpace {
     return this.#isLow;
   }
 
-  /** What a caller is told whose write is refused now; undefined while writes are allowed. */
+  /** The error for a write now; undefined while writes are allowed. */
   readonly refusal = (): StoaError | undefined => {
     if (!this.#isLow) return undefined;
     const message =
@@ -128,7 +128,7 @@ export class FreeSpace {
   }
 }
 
-/** The space of a folder's disk, as far as an ordinary account may use it. */
+/** The space of a folder's disk; as free counts only what an ordinary account may use. */
 async function readSpace(folder: string): Promise<Space> {
   const { bavail, blocks, bsize } = await statfs(folder);
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };

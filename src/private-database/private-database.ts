@@ -1,4 +1,4 @@
-// The private server with Stoa's database on it, by the accounts that docs/operating.md recommends for any database.
+// The private server with Stoa's database and its two accounts, which docs/operating.md recommends for any database.
 import { type PrivateServerOptions, startPrivateServer } from "./server/private-server.ts";
 import { ensureAccounts, grantTables, migratingUser, servingUser } from "./setup/accounts.ts";
 import { type Administrator, ensureDatabase } from "./setup/ensure-database.ts";
@@ -34,8 +34,8 @@ export function privateAddresses(socketPath: string): PrivateAddresses {
 }
 
 /**
- * Starts the private server of a data folder, and creates database and accounts if they are missing.
- * @throws what `startPrivateServer` throws; nothing is left running then
+ * Starts the private server of a data folder, and creates the database and the accounts if they are missing.
+ * @throws what `startPrivateServer` and `administer` throw; nothing is left running then
  */
 export async function startPrivateDatabase(options: PrivateServerOptions): Promise<PrivateDatabase> {
   const { signal } = options;

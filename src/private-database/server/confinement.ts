@@ -1,5 +1,5 @@
-// The database server never runs as root. If root starts it, it runs as an unprivileged account. If that account cannot
-// reach the data folder (for example in /root), the folder is mounted at another path, which only the server sees.
+// The database server never runs as root: if root starts it, it runs as an unprivileged account. If that account cannot
+// reach the data folder (for example in /root), the folder is mounted at another path that only the server sees.
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ const mountAndRun = `mount --bind -- "$1" "$2" && shift 2 && exec "$@"`;
 /**
  * Decides how to run a program that works on `folder`.
  * @param account the account that runs it; undefined means this process's own account
- * @param program the program and its arguments, for the path at which it sees the folder
+ * @param program gives the program and its arguments for the path at which it sees the folder
  * @throws Error when the account cannot be given access
  */
 export function confine(

@@ -4,9 +4,9 @@ import { dirname, join } from "node:path";
 import { isExecutable, programFolders, programs } from "../../process/programs.mjs";
 
 /**
- * The first usable server, preferably one of the wanted flavour; undefined when there is none.
- * A MariaDB without mariadb-install-db, or without the my_print_defaults which that script calls (Debian has it in another
- * package than the server), is passed over: it could not make a data folder.
+ * The first usable server, preferably one of the wanted flavour; undefined when there is none. MariaDB needs its script
+ * mariadb-install-db, and the my_print_defaults that the script calls (in another package of Debian), to create its
+ * data.
  */
 export function findServer(wanted, folders = programFolders()) {
   let first;

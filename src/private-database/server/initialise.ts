@@ -1,5 +1,5 @@
-// Creates the data folder of the database, once. It is created under another name and renamed when it is complete, so that
-// a start that is killed half-way leaves nothing that looks like a database.
+// Creates the folder of the server's data. It gets its name when it is complete, so that a start that is killed
+// half-way leaves nothing that looks like a database.
 import { chownSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import type { Account } from "../../process/account.ts";
@@ -30,7 +30,7 @@ export interface InitialiseOptions {
   logFile: string;
   /** The account that runs the server; undefined means this process's own account. */
   account: Account | undefined;
-  /** The folder for temporary tables: every server that starts deletes those in a common folder. */
+  /** Also for temporary tables: a server that starts deletes all of them in its folder, so none is shared. */
   socketFolder: string;
   log(line: string): void;
   signal: AbortSignal;
@@ -38,7 +38,7 @@ export interface InitialiseOptions {
 
 /**
  * Creates `folder` (inside `dataDir`) if it does not exist. The caller holds the lock of `dataDir`.
- * @throws Error if the folder belongs to the other flavour, or the server cannot create it
+ * @throws Error if the folder is of the other flavour, the disk lacks space, or the server fails; the signal's reason
  */
 export async function initialise(options: InitialiseOptions): Promise<void> {
   const { program, dataDir, folder, account } = options;
@@ -76,7 +76,7 @@ function checkRoom(dataDir: string, flavour: Flavour): void {
   );
 }
 
-/** Removes an unfinished folder. If a process still writes to it, a later start removes it. */
+/** Removes an unfinished folder. If that fails because a process still writes to it, a later start does it. */
 function discard(aside: string): void {
   try {
     rmSync(aside, { recursive: true, force: true, maxRetries: 3 });
@@ -94,7 +94,7 @@ async function makeData(
   const child = spawnServer(command, serverLog, { TMPDIR: socketFolder });
   const ended = endOf(child);
   const how = await untilAborted(ended, signal).catch(async (error) => {
-    // mariadb-install-db is a shell script; the server that it runs ends with it.
+    // mariadb-install-db is a shell script. Killing its process group also ends the server that it runs.
     if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
       process.kill(-child.pid, "SIGKILL");
     await ended;
@@ -107,7 +107,7 @@ async function makeData(
 function initCommand(program: ServerProgram, folder: string): [string, ...string[]] {
   const dataArgs = ["--no-defaults", `--datadir=${folder}`];
   if (program.installDb === undefined) return [program.command, ...dataArgs, "--initialize-insecure"];
-  // --force skips the look-up of the machine's own name, which is not needed.
+  // --force skips the look-up of the machine's own host name.
   const normal = ["--auth-root-authentication-method=normal", "--skip-test-db", "--force"];
   return [program.installDb, ...dataArgs, ...normal];
 }

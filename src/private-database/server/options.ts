@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Flavour } from "../../process/programs.mjs";
 import { socketIn } from "./socket-folder.ts";
 
-/** A folder in the socket folder: the only one whose files statements could name. It stays empty. */
+/** An empty folder in the socket folder: the only one whose files SQL statements may name. */
 export const noFiles = "no-files";
 
 /** @param folder the data folder as the server sees it */
@@ -22,10 +22,10 @@ export function serverArgs(flavour: Flavour, folder: string, socketFolder: strin
     "--character-set-server=utf8mb4",
     "--innodb-flush-log-at-trx-commit=1",
     "--innodb-buffer-pool-size=256M",
-    // Small steps, and a limit for temporary tables: FreeSpace relies on the space that is left.
+    // FreeSpace relies on this: files grow in small steps, and temporary tables have a limit.
     "--innodb-autoextend-increment=8",
     "--innodb-temp-data-file-path=ibtmp1:12M:autoextend:max:64M",
-    // What one search may take: some 600,000 results. One that finds more reads the newest items instead.
+    // The memory of one search, for some 600,000 results. A search that finds more reads the newest items instead.
     "--innodb-ft-result-cache-limit=64M",
     "--max-connections=200",
     "--performance-schema=OFF",
@@ -33,14 +33,14 @@ export function serverArgs(flavour: Flavour, folder: string, socketFolder: strin
   ];
 }
 
-/** Statements cannot read or write files: MySQL has a value for that, MariaDB gets an empty folder that it may not write. */
+/** SQL statements cannot use files: MySQL has NULL for that, MariaDB gets an empty folder that it cannot write to. */
 function flavourArgs(flavour: Flavour, socketFolder: string): string[] {
-  // MySQL: no second listener.
+  // --mysqlx=OFF: no second listener.
   if (flavour === "mysql") return ["--mysqlx=OFF", "--secure-file-priv=NULL"];
   return ["--skip-symbolic-links", `--secure-file-priv=${join(socketFolder, noFiles)}`];
 }
 
-/** The server gets nothing of our environment that it could act on (a systemd notify socket) or leak (secrets). */
+/** The server gets no other variables: it might act on them (a systemd notify socket) or leak them (secrets). */
 export function serverEnvironment(): NodeJS.ProcessEnv {
   const { PATH, TMPDIR, LD_LIBRARY_PATH } = process.env;
   return { PATH, TMPDIR, LD_LIBRARY_PATH, LC_ALL: "C" };

@@ -1,5 +1,5 @@
-// The private database: a MariaDB or MySQL server that runs as a child process on a private socket, with its data in the
-// data folder. The folder holds:
+// The private database: a MariaDB or MySQL server that runs as a child process on a private socket, with its data in
+// the data folder. The folder holds:
 //   lock                 locked by the service that uses the folder (folder-lock.ts)
 //   mysql/               the data of the database, locked by the server
 //   mysql.json           the record of the running server, for the next start if this process is killed
@@ -19,7 +19,7 @@ import { supervise } from "./supervise.ts";
 
 export interface PrivateServer {
   readonly socketPath: string;
-  /** An account with all rights and no password. Only the service's account can enter the socket's folder. */
+  /** An account with all rights and no password: only root and the server's account can enter the socket's folder. */
   readonly user: string;
   /** The folder of its data. */
   readonly folder: string;
@@ -31,25 +31,24 @@ export interface PrivateServer {
 }
 
 export interface PrivateServerOptions {
-  /** It is created if it is missing. One service at a time may use it. */
+  /** It is created if it is missing. One process at a time may use it. */
   dataDir: string;
   /** Called with one or more lines about the server. `level` is set for errors. */
   log(line: string, level?: "error"): void;
-  /** Further server options; the last one wins. */
+  /** Further options of the server, which override the usual ones. */
   extraArgs?: string[] | undefined;
   /** Aborts a start that is still going on. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Starts the database of a data folder, and resolves when it answers queries. The first start creates the database. When the
+ * Starts the server of a data folder, and resolves when it answers queries. The first start creates its data. If the
  * server dies, it is started again on the same socket.
  *
- * A process that exits without `stop()` leaves the server running. That is harmless: the next start finds it, stops it
- * cleanly and loses nothing.
+ * A process that exits without `stop()` leaves the server running. The next start stops it cleanly; nothing is lost.
  *
- * @throws Error, with a message for the operator, when the folder is in use, belongs to the other kind of server, no server
- *   is installed, or it does not start; the signal's reason when that is aborted
+ * @throws Error with a message for the operator if the folder is in use or of the other flavour, no server is
+ *   installed, or it does not start; the signal's reason
  */
 export async function startPrivateServer(options: PrivateServerOptions): Promise<PrivateServer> {
   const dataDir = await makeDataFolder(options.dataDir);
@@ -99,7 +98,7 @@ async function start(dataDir: string, options: PrivateServerOptions): Promise<Pr
     return { socketPath: socketIn(socketFolder), user: "root", folder, stop };
   } catch (error) {
     cleanUp();
-    // The recorded server may still run, invisible from here. The record is kept for the next start.
+    // The recorded server may still run where it cannot be seen from here. The next start needs its record.
     if (stale !== undefined) recordServer(dataDir, stale);
     throw error;
   }

@@ -1,6 +1,6 @@
-// The record of the server that was started last on some data. A service that is killed cannot stop its server: the next
-// start finds it by this record, stops it cleanly, and starts a new one. The server itself locks its data, so where the
-// record is lost, or the server cannot be seen from here, the new server does not start.
+// The record of the server that was started last on a data folder. A service that is killed cannot stop its server: the
+// next start finds it by this record, stops it cleanly, and starts a new one. If the record is lost, or the server
+// cannot be seen from here, the new server does not start, because the old one has locked the data.
 import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { sleep } from "../../timing/wait.ts";
 import { socketIn } from "./socket-folder.ts";
 
 export interface RecordedServer {
-  /** 0 before it is spawned. */
+  /** 0 before the server is spawned. */
   readonly pid: number;
   readonly socketFolder: string;
 }
@@ -31,7 +31,7 @@ export function forgetServer(dataDir: string): void {
   rmSync(join(dataDir, recordName), { force: true });
 }
 
-/** The server of a data folder, as far as it can be seen from here. */
+/** The running server of a data folder; undefined if none can be seen from here. */
 export function runningServer(dataDir: string): RecordedServer | undefined {
   const server = recordedServer(dataDir);
   return server !== undefined && isRunning(server) ? server : undefined;
@@ -39,7 +39,7 @@ export function runningServer(dataDir: string): RecordedServer | undefined {
 
 /**
  * Stops the server that an earlier service left running, if there is one. The caller holds the lock of the data folder.
- * @returns what the record says of it: its socket folder is of no use any more
+ * @returns the recorded server, running or not: its socket folder is no longer needed
  * @throws Error when the server cannot be stopped; the signal's reason, while the server may still be ending
  */
 export async function stopStaleServer(
@@ -51,7 +51,7 @@ export async function stopStaleServer(
   if (server === undefined || !isRunning(server)) return server;
   log(`stopping the database server of an earlier run (process ${server.pid})`);
   for (const [kind, timeoutMs] of endings) {
-    // A server that was stopped by SIGSTOP could not end.
+    // A server that was stopped by SIGSTOP cannot end without SIGCONT.
     for (const each of [kind, "SIGCONT"] as const) if (isRunning(server)) process.kill(server.pid, each);
     for (const endsAt = performance.now() + timeoutMs; performance.now() < endsAt; await sleep(pollMs)) {
       if (!isRunning(server)) return server;
@@ -62,7 +62,7 @@ export async function stopStaleServer(
   throw new Error(`the database server of an earlier run (process ${server.pid}) cannot be stopped; stop it by hand`);
 }
 
-/** Reads the record. In a copy of a data folder it is the record of the original, and ignored. */
+/** Reads the record. In a copied data folder it is ignored, because it belongs to the original. */
 function recordedServer(dataDir: string): RecordedServer | undefined {
   try {
     const { pid, socketFolder, data } = JSON.parse(readFileSync(join(dataDir, recordName), "utf8"));
@@ -79,7 +79,7 @@ function identityOf(dataDir: string): string {
   return `${dev}:${ino}`;
 }
 
-/** Whether the process runs. Ids are used again, but no other process has this socket on its command line. */
+/** Whether the server runs. Another process may have its id by now, but not its socket on the command line. */
 function isRunning({ pid, socketFolder }: RecordedServer): boolean {
   try {
     return commandLine(pid).includes(socketIn(socketFolder));
@@ -92,6 +92,6 @@ function commandLine(pid: number): string {
   if (process.platform !== "linux") {
     return execFileSync("ps", ["-ww", "-o", "command=", "-p", String(pid)], { encoding: "utf8", stdio: "pipe" });
   }
-  // If /proc belongs to another process namespace, its ids are not those that signals use.
+  // If /proc is of another process namespace, its ids are not those that signals use.
   return readlinkSync("/proc/self") === String(process.pid) ? readFileSync(`/proc/${pid}/cmdline`, "utf8") : "";
 }

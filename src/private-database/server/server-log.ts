@@ -1,9 +1,9 @@
-// The log file of the database server, and the lines of it that an error message shows when a start fails.
+// The log file of the database server, and its lines for the error message when a start fails.
 import { closeSync, constants, existsSync, openSync, readFileSync, renameSync, statSync } from "node:fs";
 
 const keepBytes = 4 * 1024 * 1024;
 const shownLines = 6;
-/** Aria (of MariaDB) says this once and then waits; InnoDB says it every second. */
+/** What a server says when another one has locked its data: MariaDB's Aria once, InnoDB every second. */
 const aria = /Can't lock aria control file/;
 const innodb = /Unable to lock \S*ibdata1/;
 
@@ -12,7 +12,7 @@ export interface ServerLog {
   readonly fd: number;
   /** The last lines written since it was opened, for an error message. */
   lastLines(): string;
-  /** Whether the server waits because another server has locked its data, and has for some seconds. */
+  /** Whether the last lines say that another server has locked the data. */
   saysLocked(): boolean;
   close(): void;
 }
@@ -36,12 +36,12 @@ export function openServerLog(path: string): ServerLog {
 }
 
 function describe(path: string, lines: string[]): string {
-  // Errors come first. Without errors, show the warnings; without those, everything.
+  // The errors; if there are none, the warnings; if there are none either, everything.
   const kinds = [/\bERROR\b/, /^(?!.*\[(?:Note|System)\])/];
   const chosen = kinds.map((kind) => lines.filter((line) => kind.test(line))).find((found) => found.length > 0);
   const shown = (chosen ?? lines).slice(-shownLines);
   if (shown.length === 0) return `see ${path}`;
-  // Ubuntu's AppArmor profile lets mysqld use /var/lib/mysql only. The server's own message does not say so.
+  // Ubuntu's AppArmor profile allows mysqld only its own folders. The server's message does not mention that.
   const confined = /permission denied|errno:? 13\b/i.test(lines.join()) && existsSync("/sys/kernel/security/apparmor");
   const hint = confined ? ["(AppArmor may confine this server to its system folders: then set STOA_DATABASE_URL)"] : [];
   return [`${path} ends with:`, ...shown, ...hint].join("\n  ");

@@ -21,29 +21,31 @@ export interface ServerProcess {
   /** Resolves when the server has ended, with a description for people. */
   readonly ended: Promise<string>;
   /**
-   * Asks the server to end, and waits. A server that was stopped by SIGSTOP is continued, because it could not end. If it
+   * Asks the server to end, and waits. A server that was stopped by SIGSTOP is continued, so that it can end. If it
    * takes longer than `timeoutMs` (by default a minute), it is killed; InnoDB recovers at the next start.
    */
   end(timeoutMs?: number): Promise<void>;
 }
 
-// Recovery after a crash may read a whole redo log. As long as the server runs, the start waits this long.
+/** How long a start waits for a running server to answer: recovery after a crash may read a whole redo log. */
 const startTimeoutMs = 10 * 60_000;
-/** When the start is aborted: how long the server may still take to come up, and then to end, in milliseconds. */
+/** If the start is aborted: how long the server may still take to come up, and then to end, in milliseconds. */
 const abortedStartTimeoutMs = 4_000;
 const abortedStopTimeoutMs = 2_500;
-/** How long a server may wait for data that another one has locked, in milliseconds. By itself it waits half a minute or more. */
+/** How long a server may wait for data that another one has locked. By itself it would wait half a minute or more. */
 const lockedTimeoutMs = 3_000;
 const unseenServer = "a database server that cannot be seen from here, such as one in another container";
+/** How long a server may take to answer a query. */
 const answerMs = 5_000;
 const pollMs = 25;
+/** A line reports at this interval that the start still waits. */
 const noticeMs = 10_000;
 const stopTimeoutMs = 60_000;
 
 /**
  * Starts a server and waits until it answers a query.
- * @throws DataFolderInUse when another server has locked the data; Error with the last lines of its log when it ends first;
- * the signal's reason when that is aborted first
+ * @throws DataFolderInUse if another server has locked the data; Error, mostly with the last lines of the server's log,
+ * if it ends first or does not answer; the signal's reason
  */
 export async function launchServer(launch: Launch, signal: AbortSignal): Promise<ServerProcess> {
   signal.throwIfAborted();
@@ -67,8 +69,8 @@ export async function launchServer(launch: Launch, signal: AbortSignal): Promise
 }
 
 /**
- * Spawns a program that writes to the server's log. It is detached, with a process group of its own: Ctrl-C in a terminal
- * reaches the service alone, which then stops the server cleanly.
+ * Spawns a program that writes to the server's log. It gets its own process group, so that Ctrl-C in a terminal reaches
+ * only the service, which then stops the server cleanly.
  */
 export function spawnServer({ command, args, options }: Command, serverLog: ServerLog, env = {}): ChildProcess {
   const stdio = ["ignore" as const, serverLog.fd, serverLog.fd];
@@ -110,7 +112,7 @@ async function untilAnswering(run: ServerProcess, launch: Launch, serverLog: Ser
   for (;;) {
     if (await answers(socketIn(launch.socketFolder))) return signal.throwIfAborted();
     const now = performance.now();
-    // MariaDB can hang for good if SIGTERM comes before it is up. So an aborted start still waits a while for it.
+    // MariaDB can hang for ever if SIGTERM comes before it is up. So an aborted start still waits for it a while.
     if (signal.aborted) abortedAt ??= now;
     if (abortedAt !== undefined && now - abortedAt > abortedStartTimeoutMs) signal.throwIfAborted();
     if (how !== undefined) throw new Error(`the database server did not start (${how}); ${serverLog.lastLines()}`);

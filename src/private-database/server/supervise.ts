@@ -4,13 +4,13 @@ import { type Launch, launchServer, type ServerProcess } from "./server-process.
 
 const firstDelayMs = 100;
 const longestDelayMs = 5_000;
-/** A server that ran this long before it died is started again without delay. */
+/** After a server that ran this long, the delay before the restart is `firstDelayMs` again. */
 const steadyMs = 60_000;
 
 /**
  * Starts a server, and restarts it whenever it ends by itself.
- * @returns a function that ends it for good. It may be called at any time, also during a restart, and more than once. A
- * server that takes longer than the `timeoutMs` of the first call is killed
+ * @returns a function that ends it for good. It may be called at any time, also during a restart, and more than once.
+ * If the server takes longer than the `timeoutMs` of the first call, it is killed
  * @throws what `launchServer` throws when the first start fails
  */
 export async function supervise(launch: Launch, signal: AbortSignal): Promise<(timeoutMs?: number) => Promise<void>> {

@@ -1,4 +1,4 @@
-// The accounts of grants.sql in a private database. They have no password: the socket's folder keeps others out.
+// The accounts of grants.sql in a private database. They need no password: the socket's folder keeps others out.
 import { readFileSync } from "node:fs";
 import { splitStatements } from "../../store/schema/migration-files.ts";
 import { type Administrator, administer } from "./ensure-database.ts";
@@ -19,7 +19,7 @@ const users = statements.filter((statement) => statement.startsWith("CREATE USER
 const grants = statements.filter((statement) => statement.startsWith("GRANT"));
 const isOnTable = (statement: string) => / ON stoa\.(?!\*)/.test(statement);
 
-/** Creates the accounts, with exactly the rights that need no tables. Nobody else may use the database meanwhile. */
+/** Creates the accounts, and resets their rights to those without tables. Nobody may use the database meanwhile. */
 export function ensureAccounts(administrator: Administrator, signal?: AbortSignal): Promise<void> {
   // An earlier version may have granted more rights.
   const revocations = [migratingUser, servingUser].map(

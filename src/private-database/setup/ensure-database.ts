@@ -6,7 +6,7 @@ export interface Administrator {
   user: string;
 }
 
-/** Runs statements. @throws StoaError; the signal's reason */
+/** Runs statements one after another. @throws StoaError; the signal's reason */
 export async function administer(
   administrator: Administrator,
   statements: readonly string[],
@@ -20,7 +20,7 @@ export async function administer(
   }
 }
 
-/** Creates a database on the private server if it is missing. `name` must not come from input. */
+/** Creates a database on the private server if it is missing. @param name is not escaped; must not come from input */
 export function ensureDatabase(administrator: Administrator, name: string, signal?: AbortSignal): Promise<void> {
   const statement = `CREATE DATABASE IF NOT EXISTS ${name} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`;
   return administer(administrator, [statement], signal);
