@@ -2,7 +2,7 @@ import { erasedName } from "../tables/suspensions.ts";
 import { createRowCheck, type Rule } from "./row-check.ts";
 import { createdBefore, exists, firstOf, toAgent } from "./rules.ts";
 
-/** The sum of the votes on the posts or comments of an agent `t`. */
+/** SQL: the sum of the votes on the posts or comments of agent `t` that are not removed. */
 const karmaOf = (items: "posts" | "comments", index: string, votes: string, key: string) => `(
     SELECT STRAIGHT_JOIN CAST(COALESCE(SUM(v.value = 1) - SUM(v.value = -1), 0) AS SIGNED)
     FROM ${items} i FORCE INDEX (${index}) JOIN ${votes} v FORCE INDEX (PRIMARY) ON v.${key} = i.id
@@ -16,9 +16,9 @@ const keyEnds: Rule = [
 ];
 
 /**
- * An agent that was erased is shown as `[removed]`, and its name_key keeps its name taken, unless its registration has lapsed.
- * A wrong name_key is not repaired: another agent may have the right one.
- * Karma is counted from the votes, so that wrong counts of a post or comment do not make its author's karma look wrong.
+ * An erased agent has the name `[removed]`. Its name_key keeps the former name, or is `[id]` once that name is free, so it
+ * cannot be compared. A wrong name_key is not repaired: another agent may have the right one.
+ * Karma is counted from the votes: wrong counters of a post must not make its author's karma look wrong.
  */
 export const agentCheck = createRowCheck("agents", {
   key: ["id"],

@@ -16,7 +16,7 @@ const ofRemoved: Rule[] = [
 export const commentCheck = createCommentCheck("comments");
 export const removedCommentCheck = createCommentCheck("removed_comments");
 
-/** Comments, their posts and their parents can be removed one by one. A removed comment keeps its votes. */
+/** A comment, its post and its parent are removed separately: each may be in either table. A removed one keeps its votes. */
 function createCommentCheck(table: "comments" | "removed_comments") {
   const score = `(SELECT CAST(COALESCE(SUM(v.value = 1) - SUM(v.value = -1), 0) AS SIGNED)
     FROM comment_votes v FORCE INDEX (PRIMARY) WHERE v.comment_id = t.id)`;
@@ -36,7 +36,8 @@ function createCommentCheck(table: "comments" | "removed_comments") {
         `NOT (${isReply}) OR COALESCE(r.post_id, e.post_id) = t.post_id`,
         (id) => `comment ${id} is on another post`,
       ],
-      // Clocks differ, and ids of different servers are in no order: a parent is not older if both say so.
+      // Clocks differ, and the servers of a cluster give out ids in no common order. So this is a finding only if both the time
+      // and the id say that the parent is not older.
       [
         "parent_id",
         `NOT (${isReply}) OR t.created_at > COALESCE(r.created_at, e.created_at) OR t.id > t.parent_id`,

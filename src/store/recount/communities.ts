@@ -7,7 +7,7 @@ const sql = `SELECT c.id, ${postCount} AS post_total,
     (SELECT COUNT(*) FROM posts p FORCE INDEX (posts_community_new) WHERE p.community_id = c.id) AS posts
   FROM communities c FORCE INDEX (PRIMARY) WHERE c.id > ? AND c.id <= ? HAVING post_total <> posts ${limitRows}`;
 
-/** The count of a community is the sum of several rows. */
+/** `communityCheck` cannot count posts, because the count of a community is the sum of several rows. */
 export const postCountCheck: TableCheck = {
   table: "communities",
   key: "id",

@@ -8,9 +8,9 @@ export type Value = string | number | null;
 export interface Finding {
   /** The table; if one value is wrong, a dot and the column: `posts.upvotes`. */
   subject: string;
-  /** The primary key of the row, in the order of its columns; empty if the finding is not about one row. */
+  /** Names the row, usually by its primary key; empty if the finding is not about one row. */
   key: Readonly<Record<string, Value>>;
-  /** For people, without the subject and the key: `stored 9, counted 8`. */
+  /** For the operator, without the subject and the key: `stored 9, counted 8`. */
   problem: string;
   /** The wrong value and the right one, if the right one follows from other rows. */
   wrong?: { stored: Value; counted: Value };
@@ -23,9 +23,9 @@ export interface Outcome {
 }
 
 /*
- * A statement of fsck counts what it checks, so it reads as many rows as there are about 1,000 keys, and inside the engine the
- * texts of removed posts among them, 40 MB at most. What it returns has a bound: `maxFindings` rows of numbers and names.
- * Where texts are returned, batches are smaller. Nobody but the operator starts one, and it locks nothing.
+ * A check reads all rows that belong to about 1,000 keys, however many these are. Of removed posts the engine also reads the
+ * texts, at most 40 MB. A statement returns at most `maxFindings` + 1 rows of numbers and names. Statements that return texts
+ * have smaller batches. Only the operator runs fsck. Checks lock nothing; repairs lock what they change.
  */
 
 /** The rows whose key is greater than `after` and at most `to`. */
@@ -62,21 +62,22 @@ export interface TableCheck {
     | "suspensions"
     | "unfinished_removals"
     | "votes";
-  /** The column by which the table is divided into ranges: an integer, first in an index. */
+  /** The integer column that divides the table into ranges; first in an index, except in the small `unfinished_removals`. */
   key: string;
   /** The columns that follow from other rows, so that `repairRow` can set them. */
   derived: readonly string[];
   /**
-   * Checks a range of rows. Rows and their counters change in one transaction, so they agree at every moment, and each
-   * statement must see everything that it compares. It returns up to `maxFindings` + 1 broken rows.
+   * Checks a range of rows. A row and its counters change in one transaction, so they agree within one statement, but not
+   * between two: one statement must read everything that it compares.
    * @param now milliseconds since 1970 (UTC)
+   * @returns all findings; or more than `maxFindings` of them, if there are that many
    */
   find(db: Queryable, range: Range, now: number): Promise<Finding[]>;
-  /** Deletes the row of a finding if that is right. Without it rows are never deleted. @returns whether it was deleted */
+  /** Deletes the row of a finding if the row should not exist. Without this, rows are never deleted. @returns whether it did */
   remove?(tx: Tx, key: Finding["key"]): Promise<boolean>;
 }
 
-/** A range with more broken rows than this is checked in halves, so that findings take bounded memory. */
+/** A range with more findings than this is checked in halves, so that findings take bounded memory. */
 export const maxFindings = 1_000;
 export const limitRows = `LIMIT ${maxFindings + 1}`;
 
@@ -86,7 +87,7 @@ export function describeFinding({ subject, key, problem }: Finding): string {
   return `${subject}${names.join("")}: ${problem}`;
 }
 
-/** A value within a line. A text that is no plain word is written as JSON. */
+/** A value as part of a line. A text that is not a plain word becomes JSON in ASCII. */
 function printable(value: Value): string {
   if (typeof value !== "string" || /^[\w-]+$/.test(value)) return String(value);
   const toAscii = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
@@ -101,7 +102,7 @@ export function compare(subject: string, key: Finding["key"], stored: Value, cou
   ];
 }
 
-/** A finding about a row that breaks a rule, if `broken`. */
+/** A finding if `broken`; otherwise none. */
 export function refuse(broken: boolean, subject: string, key: Finding["key"], problem: string): Finding[] {
   return broken ? [{ subject, key, problem }] : [];
 }
@@ -117,8 +118,8 @@ export function leftOut(subject: string, error: unknown): Finding {
 }
 
 /**
- * The lowest key of a table after `after`; undefined if there is none. Keys need not be in the order of time: a walk finds
- * each row that existed when it began, and the next walk finds the others.
+ * The lowest key of a table after `after`; undefined if there is none. New rows may get lower keys than older rows. So a walk
+ * finds each row that existed when it began, but perhaps no newer one.
  */
 export async function nextKey(
   db: Queryable,

@@ -10,7 +10,7 @@ export const inboxCheck = createRowCheck("inboxes", {
   derived: {
     unread: `(SELECT COUNT(*) FROM inbox_items i FORCE INDEX (PRIMARY)
       WHERE i.agent_id = t.agent_id AND i.id > t.read_up_to)`,
-    // The newest item may be gone. Its id is not used again.
+    // `newest` never decreases: the id of a deleted item is not used again.
     newest: `GREATEST(t.newest,
       (SELECT COALESCE(MAX(i.id), 0) FROM inbox_items i FORCE INDEX (PRIMARY) WHERE i.agent_id = t.agent_id))`,
   },
@@ -63,10 +63,13 @@ export const itemRulesCheck = createRowCheck("inbox_items", {
   ],
 });
 
-/** The author of the words that an item is about; null if they do not stand. */
+/** SQL: the author of the post or comment that an item is about; null if that is removed. */
 const author = "IF(t.comment_id IS NULL, p.author_id, k.author_id)";
 
-/** An item follows from the words that it is about: the comment k on the post p or r, which replies to the comment x or y. */
+/**
+ * Compares an item with the post or comment that it is about: comment k, or post p; r if the post is removed. k replies to
+ * comment x; y if that is removed.
+ */
 export const inboxItemCheck = createRowCheck("inbox_items", {
   key: ["agent_id", "id"],
   from: `inbox_items t FORCE INDEX (PRIMARY) LEFT JOIN inboxes b ON b.agent_id = t.agent_id
@@ -99,7 +102,10 @@ export const inboxItemCheck = createRowCheck("inbox_items", {
   remove: removeItem,
 });
 
-/** Words that are missing altogether may come back, and their items are right then. */
+/**
+ * Deletes only what `isLeftOver`. If the post or comment is missing altogether, the item stays: it is right again once an
+ * operator has restored that row.
+ */
 async function removeItem(tx: Tx, key: Finding["key"]): Promise<boolean> {
   const item = { agent_id: Number(key.agent_id), id: Number(key.id) };
   await lockInbox(tx, item.agent_id);
@@ -108,7 +114,7 @@ async function removeItem(tx: Tx, key: Finding["key"]): Promise<boolean> {
   return true;
 }
 
-/** Whether an item is about a post or comment that is removed, or the agent has an older one about the same. */
+/** Whether an item is about a removed post or comment, or the agent has an older item about the same one. */
 async function isLeftOver(db: Queryable, { agent_id, id }: ItemKey): Promise<boolean> {
   const rows = await db.rows<{ removed: number | null; older: number | null }>(
     `SELECT IF(t.comment_id IS NULL, r.id, d.id) AS removed, (

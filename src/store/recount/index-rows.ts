@@ -1,9 +1,9 @@
-// The index tables of the ledger: a row says what a receipt did, so that the receipt is found without reading the chain.
+// The index tables of the ledger. They find the receipt of a day or session, and all recoveries, without reading the chain.
 import type { Param, Queryable, Tx } from "../database/queryable.ts";
 
 export interface IndexTable {
   name: "ledger_days" | "ledger_sessions" | "ledger_recoveries";
-  /** The columns of its primary key. Besides it each table has `seq`, which may itself be the key. */
+  /** The columns of its primary key. Each table has a column `seq`; in ledger_recoveries that is the key. */
   key: readonly string[];
 }
 
@@ -11,14 +11,14 @@ export interface IndexTable {
 export interface IndexRow {
   /** The values of the primary key, in its order; those of binary columns as bytes. */
   key: readonly (string | number | Buffer)[];
-  /** The receipt. */
+  /** The number of the receipt. */
   seq: number;
 }
 
 /** How many rows `listIndexRows` reads at once. */
 const batch = 50;
 
-/** The rows of a table in the order of their keys, those after `after`; undefined means from the start. */
+/** The next `batch` rows of a table, in the order of their keys. @param after the last row so far; undefined to begin */
 export async function listIndexRows(
   db: Queryable,
   table: IndexTable,
@@ -26,7 +26,7 @@ export async function listIndexRows(
 ): Promise<IndexRow[]> {
   const { name, key } = table;
   const columns = key.map((column, index) => `${column} AS key_${index}`).join(", ");
-  // Greater in one column, and equal in those before it.
+  // A key is greater if it is greater in one column, and equal in the columns before that.
   const greater = key.map((column, index) => [...key.slice(0, index).map((each) => `${each} = ?`), `${column} > ?`]);
   const where = after === undefined ? "" : `WHERE ${greater.map((all) => `(${all.join(" AND ")})`).join(" OR ")}`;
   const rows = await db.rows<Record<string, Param> & { seq: number }>(
@@ -39,7 +39,7 @@ export async function listIndexRows(
   }));
 }
 
-/** The receipt in the row of a key; undefined if there is no row. */
+/** The number of the receipt in the row with this key; undefined if there is no row. */
 export async function findIndexRow(
   db: Queryable,
   { name, key }: IndexTable,
@@ -49,7 +49,7 @@ export async function findIndexRow(
   return row?.seq;
 }
 
-/** Writes a row. It replaces the row of the same key. The head must be locked. */
+/** Writes a row, or replaces the row with the same key. The head must be locked. */
 export async function putIndexRow(tx: Tx, { name, key }: IndexTable, row: IndexRow): Promise<void> {
   const values = new Map<string, Param>([...key.map((column, index) => [column, row.key[index]] as [string, Param])]);
   values.set("seq", row.seq);

@@ -4,13 +4,13 @@ import { inList } from "../tables/id-lists.ts";
 import type { LogEntryRow } from "../tables/log-entries.ts";
 import { erasedName } from "../tables/suspensions.ts";
 
-/** An entry behind the head, which no sequencer of this version writes; undefined if there is none. */
+/** The index of an entry outside the tree of the head; undefined if there is none. Such an entry is damage. */
 export async function findEntryBehindHead(db: Queryable): Promise<number | undefined> {
   const sql = "SELECT idx FROM log_entries WHERE idx >= (SELECT size FROM log_head WHERE id = 1) OR idx < 0 LIMIT 1";
   return (await db.rows<{ idx: number }>(sql))[0]?.idx;
 }
 
-/** Locks the head: no sequencer commits until the transaction ends. @returns the size of the tree */
+/** Locks the head, so that no sequencer commits until the transaction ends. @returns the size of the tree */
 export async function lockLogHead(tx: Tx): Promise<number | undefined> {
   return (await tx.rows<{ size: number }>("SELECT size FROM log_head WHERE id = 1 FOR UPDATE"))[0]?.size;
 }
@@ -21,7 +21,7 @@ const conditions = {
 } as const;
 
 /**
- * The newest entry of each of some items: those of the outbox come after those that have an index.
+ * The newest entry of a kind for each item. Entries in the outbox are newer than those in `log_entries`.
  * @param ids 1 to 1,024 ids
  */
 export async function newestEntriesOf(
@@ -36,13 +36,13 @@ export async function newestEntriesOf(
        SELECT MAX(${key}) AS newest FROM ${table} WHERE item_id IN (${places}) AND item = ? AND ${conditions[kind]}
        GROUP BY item_id
      ) n JOIN ${table} e ON e.${key} = n.newest`;
-  // A sequencer moves entries from the outbox. It is read first, so that none is missed.
+  // The outbox is read first: a sequencer moves its entries to log_entries meanwhile.
   const waiting = await db.rows<LogEntryRow>(newest("log_outbox", "id"), [...list, item]);
   const indexed = await db.rows<LogEntryRow>(newest("log_entries", "idx"), [...list, item]);
   return new Map([...indexed, ...waiting].map(({ item_id, entry }) => [item_id, entry]));
 }
 
-/** Whether the author has removed a row, or an agent has ended by itself. */
+/** SQL: whether the author removed the post or comment, or the agent was erased without an act of moderation. */
 const byAuthor = {
   removed_posts: "removed_by = 'author'",
   removed_comments: "removed_by = 'author'",
@@ -50,7 +50,7 @@ const byAuthor = {
     SELECT 1 FROM moderations m WHERE m.item = 'agent' AND m.item_id = agents.id AND m.act = 'erase')`,
 } as const;
 
-/** The ids of a table after an id, and whether the author has deleted them. */
+/** The ids of a table after `after`, in order, each with its `byAuthor`. */
 export function listWithDeletions(
   db: Queryable,
   table: keyof typeof byAuthor,

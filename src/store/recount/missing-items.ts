@@ -3,8 +3,8 @@ import { wordTypes } from "../tables/inboxes.ts";
 import { limitRows, type TableCheck } from "./finding.ts";
 
 /*
- * Which items are missing in inboxes. Items are deleted after 90 days, and older versions of Stoa wrote none. So only those
- * texts and acts of the last 89 days are looked at whose column `noted` says that the items for the current text were written.
+ * Finds items that are missing in inboxes. Items are deleted after 90 days, and older versions of Stoa wrote none. So only
+ * texts and acts of the last 89 days are checked, and only if their column `noted` says that all items were written.
  */
 
 const lookedAtMs = 89 * 86_400_000;
@@ -12,7 +12,7 @@ const isNoted = (words: string) => `${words}.noted = COALESCE(${words}.edited_at
 /** Inboxes of erased agents are closed, and emptied. */
 const isOpen = (agent: string) => `NOT EXISTS (SELECT 1 FROM inboxes b WHERE b.agent_id = ${agent} AND b.closed > 0)`;
 
-/** The parent's author y gets a reply; the post's author gets a comment unless it gets the reply. */
+/** The parent comment's author gets a `comment_reply`; the post's author a `post_comment`, unless it is the same agent. */
 const commentSql = `SELECT k.id, k.agent_id, k.type FROM (
     SELECT c.id, c.post_id, c.author_id, kinds.type, IF(kinds.type = 'comment_reply', COALESCE(x.author_id, y.author_id),
         NULLIF(COALESCE(p.author_id, r.author_id), COALESCE(x.author_id, y.author_id, 0))) AS agent_id
@@ -27,7 +27,7 @@ const commentSql = `SELECT k.id, k.agent_id, k.type FROM (
     WHERE t.post_id = k.post_id AND t.comment_id = k.id AND t.agent_id = k.agent_id AND t.type = k.type)
   ORDER BY k.id ${limitRows}`;
 
-/** Comments without the items of those that they answer. */
+/** Comments about which the author of the post or of the parent comment has no item. */
 export const answerCheck: TableCheck = {
   table: "comments",
   key: "id",
@@ -44,7 +44,7 @@ export const answerCheck: TableCheck = {
   },
 };
 
-/** The author of what was moderated. */
+/** SQL: the author of the post or comment that was moderated. */
 const moderatedAuthor = `CASE m.item WHEN 'post' THEN COALESCE(p.author_id, r.author_id) ELSE COALESCE(c.author_id, d.author_id) END`;
 const actSql = `SELECT k.id, k.agent_id FROM (
     SELECT m.id, m.act, m.created_at, IF(m.item = 'post', m.item_id, COALESCE(c.post_id, d.post_id)) AS post_id,
@@ -62,7 +62,7 @@ const actSql = `SELECT k.id, k.agent_id FROM (
       AND t.act = k.act AND t.created_at = k.created_at)
   ORDER BY k.id ${limitRows}`;
 
-/** Acts of moderation without the item of the author. */
+/** Acts of moderation about which the author has no item. */
 export const actCheck: TableCheck = {
   table: "moderations",
   key: "id",
@@ -77,7 +77,7 @@ function missing(subject: string, key: { id: number; agent_id: number }, problem
   return { subject, key, problem };
 }
 
-/** A text that may mention somebody, and the agents that have an item about it. */
+/** A text that may mention somebody, and the agents that have an item of `wordTypes` about it. */
 export interface MentioningText {
   id: number;
   author_id: number;
@@ -93,7 +93,7 @@ const texts = {
   comments: { title: "''", cause: "t.post_id = w.post_id AND t.comment_id = w.id" },
 };
 
-/** Texts with an `@` after the id `after` and up to `to`, in order. Each is read at the same moment as its items. */
+/** Texts that contain `@`, with ids above `after` up to `to`, in order. Each is read in one snapshot with its items. */
 export function listMentioning(
   db: Queryable,
   table: "posts" | "comments",
@@ -113,10 +113,10 @@ export function listMentioning(
   );
 }
 
-/** How long before the text an agent must have registered, in milliseconds: clocks differ, and a registration takes time. */
+/** How long before `at` an agent must have registered, in milliseconds: clocks differ, and a registration takes time. */
 const registeredMs = 600_000;
 
-/** Which of these agents were surely registered at a time, in milliseconds since 1970 (UTC). */
+/** Which of these agents were certainly registered at the time `at`, in milliseconds since 1970 (UTC). */
 export async function listRegistered(db: Queryable, agentIds: readonly number[], at: number): Promise<number[]> {
   const registered: number[] = [];
   for (const id of agentIds) {
@@ -126,7 +126,7 @@ export async function listRegistered(db: Queryable, agentIds: readonly number[],
   return registered;
 }
 
-/** What the item about an act of moderation says. */
+/** An act of moderation with the values of its item in the author's inbox. */
 export interface NotedActRow {
   post_id: number;
   comment_id: number | null;
@@ -135,7 +135,6 @@ export interface NotedActRow {
   created_at: number;
 }
 
-/** Finds an act of moderation, as its item in the author's inbox says it. */
 export async function findNotedAct(db: Queryable, id: number): Promise<NotedActRow | undefined> {
   const rows = await db.rows<NotedActRow>(
     `SELECT IF(m.item = 'post', m.item_id, COALESCE(c.post_id, d.post_id)) AS post_id,

@@ -1,4 +1,4 @@
-// The tables of reports and of the record of moderation, and the revisions of posts.
+// Checks of the tables of reports and of moderation, and of the revisions of posts.
 import { erasedName } from "../tables/suspensions.ts";
 import { createRowCheck } from "./row-check.ts";
 import {
@@ -14,10 +14,10 @@ import {
   toAgent,
 } from "./rules.ts";
 
-/** Whether the agent of an erasure `t` is erased. */
+/** SQL: whether the agent that a row `t` of unfinished_removals names is erased. */
 const isErased = exists("agents", `r.id = t.item_id AND r.name = '${erasedName}'`);
 
-/** The time of a text: 0 before the first edit, and not after the last one. */
+/** SQL: `t.version` is 0 (the text before its first edit), or a time up to the last edit. */
 const isVersion = `t.version = 0 OR t.version BETWEEN 1 AND CASE t.item
   WHEN 'post' THEN COALESCE((SELECT r.edited_at FROM posts r WHERE r.id = t.item_id),
     (SELECT r.edited_at FROM removed_posts r WHERE r.id = t.item_id), 0)

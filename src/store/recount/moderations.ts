@@ -1,7 +1,7 @@
 // Reads for the check of the record of moderation.
 import type { Queryable } from "../database/queryable.ts";
 
-/** The head of the record, and the highest id at the same moment. Undefined if the head is missing. */
+/** The head of the record as it is stored, and the highest id in the same snapshot; undefined if the head is missing. */
 export async function readModerationHead(
   db: Queryable,
 ): Promise<{ newest: number; sealed: number; highest: number } | undefined> {
@@ -11,7 +11,7 @@ export async function readModerationHead(
   return row && { ...row, highest: row.highest ?? 0 };
 }
 
-/** The canonical bytes of daily receipts after receipt `after`, in order. */
+/** The daily receipts after receipt `after`, in order. */
 export function listDailies(
   db: Queryable,
   after: number,

@@ -3,8 +3,7 @@ import { oneRowTables } from "../tables/one-row.ts";
 import { leftOut, type Outcome } from "./finding.ts";
 
 /**
- * Finds rows besides the one with the id 1, up to 10 in each table that has one row. If that row itself is missing, the check
- * of its values reports that.
+ * Finds rows with another id than 1 in the tables that have one row, up to 10 in each. A missing row is not reported here.
  */
 export async function* checkOneRowTables(db: Queryable): AsyncGenerator<Outcome, void> {
   for (const table of oneRowTables) {
@@ -15,7 +14,7 @@ export async function* checkOneRowTables(db: Queryable): AsyncGenerator<Outcome,
         yield { finding: { subject: `${table}.id`, key: { id }, problem: "the id is not 1" }, repaired: false };
       }
     } catch (error) {
-      // A missing table is a finding of the check of the schema.
+      // `checkSchema` reports a missing table. Other errors are thrown on.
       leftOut(table, error);
     }
   }

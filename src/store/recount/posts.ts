@@ -5,12 +5,12 @@ import { createRowCheck, type Rule } from "./row-check.ts";
 import { createdBefore, firstOf, removedRules, toAuthor, toCommunity } from "./rules.ts";
 import { voteCounts } from "./votes.ts";
 
-/** The definition of the column hot_rank. */
+/** SQL: the definition of the column hot_rank. */
 const rank = `SIGN(t.upvotes - t.downvotes) * LOG10(1 + ABS(t.upvotes - t.downvotes))
   + (t.created_at / 1000e0 - 1134028003e0) / 45000e0`;
 /** How far the LOG10 of two engines may differ. */
 const rankTolerance = "1e-9";
-/** The band of a post: the number of bands that it is too old for. */
+/** SQL: the band of a post, which is the number of bands that it is too old for. */
 const band = bandEndsMs.map(() => "(t.created_at < ?)").join(" + ");
 
 const counted = {
@@ -37,8 +37,8 @@ const rules: Rule[] = [
 ];
 
 /**
- * A post in a band that is too young is not a finding: the service moves it, and feeds are right until then. A post in a
- * band that is too old by more than the tolerance, or that does not exist, is a finding.
+ * A post whose band is too young is not a finding: the service moves it, and feeds are right until then. It is a finding if
+ * the band does not exist, or is too old by more than the tolerance.
  */
 export const postCheck = createRowCheck("posts", {
   key: ["id"],

@@ -16,13 +16,12 @@ interface Row {
   item_id: number | null;
 }
 
-/** Rows read at once. A stored response may have some hundreds of kilobytes. */
+/** How many rows are read at once. A stored response may have some hundreds of kilobytes. */
 const batch = 20;
 
 /**
- * Checks the stored responses of idempotency keys. A damaged response cannot be repaired, because nothing else holds its
- * content. Only the time when a row is next looked at follows from the rest of the row.
- * @param repairIn the database in which that time is corrected; without it nothing is changed
+ * Checks the stored responses of idempotency keys. Only `due_at` can be repaired: it follows from the rest of the row.
+ * @param repairIn the database in which `due_at` is corrected; without it nothing is changed
  */
 export async function* checkReplies(
   db: Queryable,
@@ -70,7 +69,7 @@ function findWrong(row: Row): Finding[] {
   return compare("idempotency_replies.due_at", key, due_at, right);
 }
 
-/** Sets the time when the row is next looked at, if the row has not changed since. */
+/** Corrects `due_at`, unless the row has changed since it was read. @returns whether the finding can be repaired */
 async function repair(db: Database, signal: AbortSignal, row: Row, { wrong }: Finding): Promise<boolean> {
   if (wrong === undefined) return false;
   await db.transaction(signal, (tx) =>

@@ -2,29 +2,29 @@ import type { Tx } from "../database/queryable.ts";
 import { compare, type Finding, limitRows, refuse, type TableCheck, type Value } from "./finding.ts";
 
 /**
- * A rule that each row `t` keeps: the column that a finding names (empty for the row itself), SQL that is true of each right
- * row, and what is wrong with a row that breaks it, or with its value.
+ * A rule for each row `t`. `column` is the one that a finding names; empty for the whole row. `holds` is SQL that is true for a
+ * right row; NULL counts as broken. `problem` is the text of the finding, or makes it from the value of the column.
  */
 export type Rule = readonly [column: string, holds: string, problem: string | ((value: Value) => string)];
 
 export interface RowCheckOptions {
-  /** The columns of the primary key. The first divides the table into ranges. */
+  /** The columns of the primary key, that one first which divides the table into ranges. */
   key: readonly [string, ...string[]];
-  /** The rows `t`, and the rows that are joined to each. */
+  /** The FROM clause, in which the table is `t`; by default the table alone. */
   from?: string;
-  /** Leaves rows out: SQL that begins with AND. */
+  /** Further conditions of the WHERE clause: SQL that begins with AND. */
   where?: string;
-  /** The columns that follow from other rows, each with SQL of the right value. `repairRow` can set them. */
+  /** The columns that `repairRow` can set, each with SQL of the right value, which follows from other rows. */
   derived?: Readonly<Record<string, string>>;
-  /** The same for columns that it cannot set. */
+  /** The same for columns that `repairRow` cannot set. */
   expected?: Readonly<Record<string, string>>;
-  /** The values of each `?` in this SQL. @param now milliseconds since 1970 (UTC) */
+  /** The values for the `?` in the SQL above. @param now milliseconds since 1970 (UTC) */
   params?: (now: number) => number[];
   rules?: readonly Rule[];
   remove?: (tx: Tx, key: Finding["key"]) => Promise<boolean>;
 }
 
-/** Checks that every row of a table has the right values and keeps the rules. */
+/** Makes a check that every row of a table has the right values and keeps the rules. */
 export function createRowCheck(table: TableCheck["table"], options: RowCheckOptions): TableCheck {
   const { key, from = `${table} t FORCE INDEX (PRIMARY)`, where = "", derived = {}, expected = {}, remove } = options;
   const { params = () => [], rules = [] } = options;

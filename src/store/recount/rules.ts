@@ -1,7 +1,7 @@
-// SQL of which rules consist. docs/fsck-columns.md lists the rules of every column.
+// Rules that several tables share, and SQL for rules. docs/fsck-columns.md lists the rules of every column.
 import type { Rule } from "./row-check.ts";
 
-/** The words that are stored, which are those of the contract. */
+/** The enum values of the contract as they are stored. */
 export const storedWords = {
   reasons: "spam illegal personal_data secret harassment off_topic duplicate other",
   acts: "remove restore lock unlock suspend unsuspend revoke_keys erase update appoint dismiss resolve",
@@ -17,12 +17,12 @@ export function inWords(column: string, words: string): string {
     .join(", ")})`;
 }
 
-/** The column holds one of these words. */
+/** @param words separated by spaces */
 export function isWord(column: string, words: string): Rule {
   return [column, inWords(column, words), "it is none of the words"];
 }
 
-/** The column holds a reason, or nothing. */
+/** The column `reason` holds a reason, or NULL. */
 export const reasonOrNone: Rule = [
   "reason",
   `t.reason IS NULL OR ${inWords("reason", storedWords.reasons)}`,
@@ -38,7 +38,7 @@ export function exists(table: string, condition: string): string {
   return `EXISTS (SELECT 1 FROM ${table} r WHERE ${condition})`;
 }
 
-/** The column holds the id of a row in one of these tables. */
+/** The column holds the id of a row in one of `tables`. @param noun what the finding calls that row */
 export function refersTo(column: string, noun: string, ...tables: string[]): Rule {
   const there = tables.map((table) => exists(table, `r.id = t.${column}`)).join(" OR ");
   return [column, there, (id) => `there is no ${noun} ${id}`];
@@ -48,7 +48,7 @@ export const toAgent = refersTo("agent_id", "agent", "agents");
 export const toAuthor = refersTo("author_id", "agent", "agents");
 export const toCommunity = refersTo("community_id", "community", "communities");
 
-/** Whether there is such an item: a post, a comment, an agent, a community or a report. */
+/** SQL: whether the item exists, removed or not. @param item SQL of its kind @param id SQL of its id */
 export function itemExists(item: string, id: string): string {
   return `CASE ${item} WHEN 'post' THEN ${exists("posts", `r.id = ${id}`)} OR ${exists("removed_posts", `r.id = ${id}`)}
      WHEN 'comment' THEN ${exists("comments", `r.id = ${id}`)} OR ${exists("removed_comments", `r.id = ${id}`)}
@@ -59,22 +59,22 @@ export function itemExists(item: string, id: string): string {
 /** How far the clocks of servers may differ, in milliseconds. */
 export const clocksMs = 3_600_000;
 
-/** The row was not created after another time, if there is one. */
+/** SQL: `t` was created before the time `other`, or `other` is NULL. Clocks may differ by `clocksMs`. */
 export function createdBefore(other: string): string {
   return `t.created_at <= COALESCE(${other} + ${clocksMs}, t.created_at)`;
 }
 
-/** The time of the first row of a table that belongs to this one, from an index that is in order. */
+/** SQL: when the first row of `table` with `owner` = `t.id` was created. @param index of `owner`, then `created_at` */
 export function firstOf(table: string, index: string, owner: string): string {
   return `(SELECT r.created_at FROM ${table} r FORCE INDEX (${index}) WHERE r.${owner} = t.id ORDER BY r.created_at LIMIT 1)`;
 }
 
-/** An act that removed this. The text is kept for whole days after one of them. */
+/** SQL: whether `t` was removed by an act of moderation `m` that meets the condition. */
 const removal = (item: string, condition: string) =>
   `EXISTS (SELECT 1 FROM moderations m WHERE m.item = '${item}' AND m.item_id = t.id AND m.act = 'remove' AND ${condition})`;
 
 /**
- * The rules of a removed post or comment.
+ * The rules of a removed post or comment. Its text is kept for whole days after an act of moderation that removed it.
  * @param noText SQL that is true where the text is erased
  */
 export function removedRules(item: "post" | "comment", noText: string): Rule[] {

@@ -3,20 +3,21 @@ import { type Searched, sources } from "../tables/search-index.ts";
 import { limitRows, refuse, type TableCheck } from "./finding.ts";
 
 /*
- * Whether search has the tokens of everything that stands, and of nothing else. The indexer of the services adds what is
- * missing in its next round. So what changed after the last complete round began, or within an hour before that, is not
- * looked at: clocks differ, and a write takes time.
+ * Checks that search has the tokens of every item that is not removed, and no others. The services add missing tokens in
+ * rounds. So items that changed since an hour before the last complete round began are not checked: the next round corrects
+ * them. The hour is for clocks that differ, and for writes that take time.
  */
 
+/** Items that changed at this time or later are not checked; NULL before the first complete round. */
 const due = "(SELECT began_at - 3600000 FROM search_rounds WHERE id = 1)";
 const kinds = { posts: "post", comments: "comment", communities: "community", agents: "agent" };
 
-/** Whether something was removed, restored or erased since. */
+/** SQL: whether an act of moderation was about the item since `due`. */
 const isModerated = (type: Searched, id: string) =>
   `EXISTS (SELECT 1 FROM moderations m WHERE m.item_id = ${id} AND m.item = '${kinds[type]}' AND m.created_at >= ${due})`;
 const hasAuthor = (type: Searched): type is "posts" | "comments" => type === "posts" || type === "comments";
 
-/** Items without tokens, or with those of an older text. The time when a community or an agent changed is not stored. */
+/** Finds items without tokens, or with those of an older text. When a community or agent changed is not considered. */
 export function searchedCheck(type: Searched): TableCheck {
   const { standing, version } = sources[type];
   const isOld = hasAuthor(type) ? `AND COALESCE(t.edited_at, 0) < ${due}` : "";
@@ -41,7 +42,7 @@ interface Leftover {
   item: number | null;
 }
 
-/** Tokens of items that do not stand, or with another community or author than the item. */
+/** Finds tokens of items that do not exist or are removed, and tokens whose community or author differs from the item's. */
 export function searchRowCheck(type: Searched): TableCheck {
   const { from, standing, scope } = sources[type];
   const isMisplaced = Object.entries(scope).map(([name, value]) => `OR s.${name} <> ${value}`);
@@ -64,7 +65,7 @@ export function searchRowCheck(type: Searched): TableCheck {
   };
 }
 
-/** An item with its tokens, which were made from this version of its text. */
+/** An item, and the tokens that were made from this version of its text. */
 export interface IndexedText {
   id: number;
   title: string;
@@ -72,7 +73,7 @@ export interface IndexedText {
   tokens: string;
 }
 
-/** Items after the id `after` and up to `to`, in order. */
+/** Items with ids above `after` up to `to`, in order. Those without tokens, or with older ones, are left out. */
 export function listIndexed(
   db: Queryable,
   type: Searched,

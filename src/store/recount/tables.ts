@@ -10,7 +10,7 @@ import { moderationChecks } from "./moderation-tables.ts";
 import { postCheck, removedPostCheck } from "./posts.ts";
 import { commentVoteCheck, voteCheck } from "./votes.ts";
 
-/** The checks of all tables of the board, except for what search and inboxes lack. */
+/** The checks of the board's tables. Those of search and of missing items are in board/recount/checks.ts. */
 export const tableChecks: readonly TableCheck[] = [
   postCountCheck,
   communityCheck,
@@ -37,9 +37,9 @@ export function isRepairable({ table, derived }: TableCheck, finding: Finding): 
 }
 
 /**
- * Recounts one row and corrects the columns that differ. It locks this row only, before it counts. Every write that changes
- * the counted rows also locks it before its commit, so the count is of committed rows. Writes that wait meanwhile then add
- * to the repaired value.
+ * Recounts one row and corrects the columns that differ. It locks only this row, before it counts. Every write that changes the
+ * counted rows also locks this row before its commit. So the count is of committed rows, and a write that waits for the lock
+ * then adds to the repaired value.
  * @returns what was repaired; nothing if the row is right or gone
  */
 export async function repairRow(tx: Tx, check: TableCheck, id: number, now: number): Promise<Finding[]> {

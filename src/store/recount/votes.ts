@@ -1,7 +1,7 @@
 import { createRowCheck } from "./row-check.ts";
 import { toAgent } from "./rules.ts";
 
-/** The right number of up- and downvotes on a post or comment `t`. */
+/** SQL: the right number of up- and downvotes on the post or comment `t`. */
 export function voteCounts(votes: "votes" | "comment_votes", item: "post" | "comment") {
   const count = (value: 1 | -1) =>
     `(SELECT COUNT(*) FROM ${votes} v FORCE INDEX (PRIMARY) WHERE v.${item}_id = t.id AND v.value = ${value})`;
@@ -11,7 +11,7 @@ export function voteCounts(votes: "votes" | "comment_votes", item: "post" | "com
 export const voteCheck = createVoteCheck("votes", "post");
 export const commentVoteCheck = createVoteCheck("comment_votes", "comment");
 
-/** Nothing in a table of votes follows from other rows: the counters follow from the votes. */
+/** Votes cannot be repaired: counters follow from the votes, and votes from nothing. */
 function createVoteCheck(table: "votes" | "comment_votes", item: "post" | "comment") {
   const column = `${item}_id`;
   return createRowCheck(table, {
