@@ -3,11 +3,11 @@ import { findServerError } from "./server-errors.ts";
 
 /** Why a database cannot be used. */
 export interface ConnectFailure {
-  /** A few words that may be published: they name no account and no host. */
+  /** A few words that may be published: they name no account. Only a failure of TLS may name the host, in Node's message. */
   reason: string;
   /** What the operator can do; undefined where the reason says enough. */
   remedy?: string;
-  /** Whether it may end by itself, as while the server is starting. */
+  /** Whether waiting may help, as while the server is starting. */
   passes?: true;
 }
 
@@ -51,7 +51,7 @@ const known: readonly [failure: ConnectFailure, ...codes: (number | string)[]][]
 ];
 const byCode = new Map(known.flatMap(([failure, ...codes]) => codes.map((code) => [code, failure] as const)));
 
-/** Why connecting, or the first statement, has failed; undefined for an error of another kind. */
+/** Why connecting or the first statement failed; undefined for an error of another kind. */
 export function connectFailureOf(error: unknown): ConnectFailure | undefined {
   const { errno, code, message } = driverErrorOf(error);
   const failure = byCode.get(errno ?? 0) ?? byCode.get(code ?? "");
@@ -68,7 +68,7 @@ export function connectFailureOf(error: unknown): ConnectFailure | undefined {
   return error instanceof StoaError ? { reason: "it cannot be reached, or not in time", passes: true } : undefined;
 }
 
-/** Describes a failure in a few words that may be published. Errors of the driver name accounts and hosts. */
+/** Describes a failure in a few words that may be published, unlike the driver's message: see `ConnectFailure.reason`. */
 export function explainFailure(error: unknown): string {
   const { errno, code } = driverErrorOf(error);
   return connectFailureOf(error)?.reason ?? `error ${errno ?? code ?? "unknown"}`;

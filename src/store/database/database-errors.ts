@@ -13,27 +13,30 @@ const clientFailures =
   /^(HANDSHAKE_|ECONN|EPIPE|ENOENT|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|PROTOCOL_)/;
 
 /**
- * A row was moved to another table while a transaction waited for it. The transaction now holds a lock on the gap that the
- * row has left. If it waited for the row in the other table, the row could not be moved back. So the transaction is run
- * again, as after a deadlock.
+ * A row that a transaction waited for is gone: it was deleted, or moved to another table. The transaction may now hold a lock
+ * on the gap that the row has left, so that the row cannot be moved back. If it then waited for the row in the other table,
+ * it could deadlock. So the transaction runs again, as after a deadlock.
  */
 export class RowMoved extends Error {
   override readonly name = "RowMoved";
-  // Code that does not know this class takes it for a deadlock.
+  // The number of a deadlock, so that `isRetryable` and `toStoaError` treat this as one.
   readonly errno = 1213;
 }
 
-/** A deadlock, a lock wait that took too long, or a conflict that a cluster has found: the transaction may be run again. */
+/** Whether the transaction may be run again: after a deadlock, a lock wait that took too long, or a conflict in a cluster. */
 export function isRetryable(error: unknown): boolean {
   return serverErrorOf(error)?.remedy === "retry";
 }
 
-/** Whether the server of this connection is the wrong one: it is read-only, cut off from its cluster, or about to stop. */
+/**
+ * Whether another connection may help: this server is read-only, cut off from its cluster or about to stop, or does not serve
+ * this connection any more.
+ */
 export function isMisplaced(error: unknown): boolean {
   return serverErrorOf(error)?.remedy === "leave";
 }
 
-/** Whether the connection is gone or could not be made. */
+/** Whether the connection is closed or could not be opened. */
 export function isLost(error: unknown): boolean {
   const { code, fatal, message } = error as DriverError;
   return (
@@ -68,8 +71,7 @@ export function schemaFaultOf(error: unknown): Error | undefined {
 }
 
 /**
- * Whether a full-text search has found more than the server may remember of one (innodb_ft_result_cache_limit): 188 of MySQL,
- * 128 of MariaDB.
+ * Whether a full-text search found more than innodb_ft_result_cache_limit allows: error 188 of MySQL, 128 of MariaDB.
  * @param error the driver's, or what `toStoaError` made of it
  */
 export function hasFoundTooMuch(error: unknown): boolean {
@@ -89,8 +91,8 @@ export class CommitInDoubt extends StoaError {
 }
 
 /**
- * Turns an error of the driver into StoaError `unavailable` if trying again later makes sense, or the operator can restore
- * what is missing. Others stay as they are.
+ * Turns an error of the driver into StoaError `unavailable` if a later attempt may succeed, or StoredDamage if the schema lacks
+ * something. Returns other errors unchanged.
  */
 export function toStoaError(error: unknown): unknown {
   if (error instanceof StoaError) return error;

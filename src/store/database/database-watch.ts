@@ -6,36 +6,36 @@ import type { Queryable } from "./queryable.ts";
 
 /** How often the watch looks at the database, in milliseconds. Requests for readiness do not add looks. */
 const defaultLookMs = 10_000;
-/** How long connecting and each statement of a look may take, in milliseconds. */
+/** How long connecting and the statements of a look may take in all, in milliseconds. `onLook` is not included. */
 const timeoutMs = 3_000;
 
 export interface DatabaseWatchOptions {
   address: DatabaseAddress;
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
   lookMs?: number | undefined;
-  /** Whether writes are already refused because the disk is full. Then the watch writes nothing: that might end the server. */
+  /** Whether writes are refused because the disk is full. Then the watch writes nothing either: that might end the server. */
   refusesWrites?: (() => boolean) | undefined;
-  /** Called in each look that has found the database. */
+  /** Called in each look that could connect. */
   onLook?(signal: AbortSignal): Promise<void>;
 }
 
 /**
- * Watches whether the database accepts new connections and writes. Open connections may still answer when it does not. Each
- * look opens its own connection.
+ * Watches whether the database accepts new connections and writes. Each look opens its own connection, because open ones may
+ * still work when new ones are refused.
  */
 export class DatabaseWatch {
   readonly #options: DatabaseWatchOptions;
   readonly #ticker: Ticker;
-  /** Why the last look could not connect, for the operator; undefined when it could. */
+  /** For the operator: why the last look could not connect; undefined when it could. */
   connectionWarning: string | undefined;
-  /** Why the last look could not write, for the operator; undefined when it could. */
+  /** For the operator: why writes failed in the last look that could connect; undefined when they did not. */
   writeWarning: string | undefined;
 
   constructor(options: DatabaseWatchOptions) {
     this.#options = options;
     let isStart = true;
     const look = async (signal: AbortSignal) => {
-      // The start itself has just opened connections.
+      // The first look is skipped: the start has just opened connections.
       if (!isStart) await this.#look(signal);
       isStart = false;
     };
@@ -75,7 +75,7 @@ export class DatabaseWatch {
   }
 }
 
-/** @returns why no connection could be made, or no row be written; both undefined when all is well, or no write is tried */
+/** @returns why no connection could be made, or why no row could be written; neither if all is well or writes are refused */
 async function check(
   db: Database,
   signal: AbortSignal,
@@ -98,7 +98,7 @@ async function check(
   }
 }
 
-/** This is read before a row is written: accounts with special rights could write to a read-only node, and must not. */
+/** Asked before a row is written: an account with special rights could write to a read-only server, and must not. */
 async function whyReadOnly(db: Queryable): Promise<string | undefined> {
   const settings = await db.rows<{ Variable_name: string; Value: string }>(
     "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'super_read_only', 'innodb_read_only')",

@@ -14,33 +14,33 @@ import { PreparedFirst, runTransaction } from "./transaction.ts";
 export interface DatabaseOptions {
   /** Where the server is: a unix socket, or a host and port; with the account and the database. */
   address: DatabaseAddress;
-  /** The maximum number of open connections, at least 4. `Pools` divides them. */
+  /** The maximum number of open connections; 4 if it is less. `Pools` divides them. Ending statements may take one more. */
   connections: number;
   /**
    * How long a call may take in all, in milliseconds: waiting for a connection, statements and retries. Infinity is for
    * long work such as migrations.
    */
   timeoutMs?: number | undefined;
-  /** Why writes are refused now. It is asked before each transaction and each statement of a migration. */
+  /** Why writes are refused now; undefined while they are not. Asked before each transaction and each `runDdl`. */
   refusal?: (() => StoaError | undefined) | undefined;
 }
 
 const defaultTimeoutMs = 10_000;
-/** How long connecting may take, in milliseconds. A shorter timeout of calls also applies to it. */
+/** How long connecting may take, in milliseconds, unless `timeoutMs` is shorter. */
 const connectTimeoutMs = 5_000;
-/** The share of a call's time after which the server ends a statement. The connection then need not be closed. */
+/** The share of a call's time after which the server itself ends a statement, so that the connection stays usable. */
 const statementShare = 0.8;
-/** How long a search may take, in milliseconds, including its wait for a connection. */
+/** How long a search may take, in milliseconds, including its waits. */
 const searchTimeoutMs = 3_000;
 /** How many searches may wait. More are refused. */
 const maxWaitingSearches = 64;
-/** One connection in this many may run a search, and one a costly statement: they cost the server much memory and time. */
+/** One connection in this many may run searches, and one costly statements: these take much memory and time of the server. */
 const connectionsPerCostly = 8;
 
 export interface TransactionOptions {
   /**
-   * Whether the work claims its call, and so finds out whether an earlier attempt has committed. Only then does the work run
-   * again after a COMMIT without an answer.
+   * Whether the work claims its call (see idempotency/claims.ts), and so finds out whether an earlier attempt has committed.
+   * Only then does the work run again after a COMMIT without an answer.
    */
   isClaimed?: boolean;
 }
@@ -49,7 +49,7 @@ export interface TransactionOptions {
 const lookUpsAtOnce = 2;
 const neverAborted = new AbortController().signal;
 
-/** Reads the rows of different keys. Keys without a row are missing in the result. */
+/** Reads the rows of some keys. Keys without a row are missing in the result. */
 export type FindRows<Key, Row> = (db: Queryable, keys: Key[]) => Promise<ReadonlyMap<Key, Row>>;
 /**
  * Reads the row of a key for a call; undefined if there is none.
@@ -66,7 +66,7 @@ export class Database {
   readonly #costly: Semaphore;
   readonly #retries = new RetryCounts();
   readonly #preparedFirst = new PreparedFirst();
-  /** The same on connections that other calls do not get: for readiness, seals and the ledger's alarm. */
+  /** The same on reserved connections: for readiness, the ledger, the log, and what a write reads before its transaction. */
   readonly priority: Pick<Database, "reader" | "transaction">;
   /** The deadlines of the calls that `beginCall` has begun, by `performance.now()`. */
   readonly #deadlines = new WeakMap<AbortSignal, number>();
@@ -92,7 +92,7 @@ export class Database {
   }
 
   /**
-   * Begins the time of a call: from now on, everything that uses this signal has one deadline.
+   * Begins the time of a call: `reader`, `searchReader`, look-ups and `transaction` with this signal share one deadline.
    * @returns the time that the call has, in milliseconds
    */
   beginCall(signal: AbortSignal): number {
@@ -100,14 +100,14 @@ export class Database {
     return this.#timeoutMs;
   }
 
-  /** The deadline of a call, by `performance.now()`. A call that `beginCall` does not know, or none, begins now. */
+  /** The deadline of the call that `beginCall` began with `signal`, else of one that begins now; by `performance.now()`. */
   #deadlineOf(signal?: AbortSignal): number {
     return (signal && this.#deadlines.get(signal)) ?? performance.now() + this.#timeoutMs;
   }
 
   /**
-   * A reader for one call, with one deadline for all its statements. When `signal` aborts, the running statement is ended,
-   * no other statement starts, and the abort's reason is thrown.
+   * A reader with one deadline for all its statements. When `signal` aborts, the running statement is ended, no other starts,
+   * and the signal's reason is thrown.
    * @throws StoaError `unavailable` from its methods when the database does not answer, or not in time
    */
   reader(signal: AbortSignal): Reader {
@@ -129,7 +129,7 @@ export class Database {
   /**
    * Makes a look-up of single rows. Callers that wait share a statement; see `Batch`.
    * @param size the most keys of a statement
-   * @param from gives the connection for a statement
+   * @param from gives the reader of a statement
    */
   lookUp<Key, Row>(size: number, find: FindRows<Key, Row>, from: Pick<Database, "reader"> = this): LookUp<Key, Row> {
     const limits = { size, concurrency: lookUpsAtOnce };
@@ -138,8 +138,8 @@ export class Database {
   }
 
   /**
-   * Runs long work that reads from one server only. What one server of a cluster has may be on the way to another; with a
-   * single server this is `longReader`. Otherwise the work has one connection, whose statements run one after another.
+   * Runs long work that must read from one server only: another server of a cluster may not have the same rows yet. In a
+   * cluster the work has one connection, and its statements run one after another; otherwise it has a `longReader`.
    * @throws StoaError `unavailable` from the reader when the database does not answer, or not in time
    */
   async onOneServer<Result>(signal: AbortSignal, work: (db: Queryable) => Promise<Result>): Promise<Result> {
@@ -172,10 +172,9 @@ export class Database {
   }
 
   /**
-   * Runs `work` in one READ COMMITTED transaction and commits it. When `work` throws, the transaction is rolled back and the
-   * error is thrown on. What may be tried again is retried here, and nowhere else: `work` then runs again; see `Retries`. When
-   * `signal` aborts, the running statement is ended (except COMMIT), no other statement starts, and the transaction is rolled
-   * back.
+   * Runs `work` in one READ COMMITTED transaction and commits it. When `work` throws, the transaction is rolled back. `work`
+   * may run several times: see `Retries`. When `signal` aborts, the running statement is ended (except COMMIT), no other
+   * starts, and the transaction is rolled back.
    * @throws StoaError `unavailable` when writes are refused, the database does not answer, the time is over, or every
    * attempt failed; CommitInDoubt when COMMIT got no answer: the transaction may then have taken effect
    */
@@ -205,12 +204,12 @@ export class Database {
   }
 
   /**
-   * Runs a statement that defines the schema. It uses the text protocol, because not every DDL statement can be prepared.
+   * Runs a statement without parameters, such as DDL, by the text protocol: not every DDL statement can be prepared.
    * When `signal` aborts, the connection is closed. The server finishes the statement, so that its work is not lost.
    */
   async runDdl(signal: AbortSignal, sql: string): Promise<void> {
     this.checkWritable();
-    // DDL commits by itself, so it needs no connection for transactions.
+    // DDL commits by itself, so a connection with autocommit will do.
     const { reads } = this.#pools.ordinary;
     try {
       const session = await reads.lend(signal, this.#deadlineOf());
@@ -239,7 +238,7 @@ export class Database {
     if (refusal !== undefined) throw refusal;
   }
 
-  /** Whether the database has several servers, as far as is known. */
+  /** Whether the database has several servers, by what the newest connection says. */
   get isCluster(): boolean {
     return this.#pools.isCluster;
   }
@@ -272,7 +271,7 @@ export class Database {
             pool.release(session);
           }
         } catch (error) {
-          // On one server a read is not repeated: the client does that.
+          // Without a cluster a read is not repeated here: the client may do that.
           if (!this.isCluster) throw toStoaError(error);
           retries ??= new Retries(signal, end, this.#retries);
           if (!(await retries.mayRepeat(error, { isCluster: true, isClaimed: true }))) throw toStoaError(error);

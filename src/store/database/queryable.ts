@@ -1,10 +1,10 @@
 /*
- * Every statement has a bound on the rows that it reads and changes, whatever the board holds. Most find rows by a primary or
- * unique key, for which a list of ids has a fixed length, or have a LIMIT on what they examine. A comment says what bounds the
- * others. Statements of fsck, see store/recount/finding.ts, are the exception.
+ * Every statement reads and changes a bounded number of rows, however many the board has. Most find rows by a primary or unique
+ * key, with lists of ids of a fixed length, or LIMIT the rows that they examine. For others a comment says what the bound is.
+ * The statements of fsck are the exception: see store/recount/finding.ts.
  */
 
-/** Something that reads. Outside a transaction each statement sees what was committed when it began. */
+/** Reads rows. Each statement sees what was committed when it began and, in a transaction, that transaction's own changes. */
 export interface Queryable {
   /** Runs a prepared SELECT and returns its rows. */
   rows<Row>(sql: string, params?: readonly Param[]): Promise<Row[]>;
@@ -12,7 +12,7 @@ export interface Queryable {
 
 /** A reader outside a transaction. */
 export interface Reader extends Queryable {
-  /** The same for statements whose cost the client chooses. A process runs only a few of them at a time. */
+  /** A reader for statements whose cost the client chooses. A process runs only a few of them at a time. */
   costly(): Queryable;
 }
 
@@ -21,8 +21,8 @@ export interface Tx extends Queryable {
   /** Runs a prepared INSERT, UPDATE or DELETE. */
   run(sql: string, params?: readonly Param[]): Promise<{ affectedRows: number; insertId: number }>;
   /**
-   * Runs a statement right before COMMIT, in the same message: that saves a round trip. It is not prepared, so its text must
-   * consist of constants, integers and hexadecimal digits. If it fails, nothing is committed.
+   * Sends a statement right before COMMIT in the same message, which saves a round trip. It is not prepared, so its text may
+   * only have constants, integers and hexadecimal digits. If it fails, nothing is committed.
    */
   runAtCommit(sql: string): void;
 }

@@ -9,14 +9,14 @@ export interface ReachOptions {
   signal: AbortSignal;
   /** What the operator has set, without the password: `STOA_DATABASE_URL names stoa@db:3306/stoa`. */
   subject: string;
-  /** How long to wait for a server that does not answer yet, in milliseconds; by default not at all. */
+  /** How long to retry failures that may pass, in milliseconds; by default not at all. */
   waitMs?: number;
   /** Called with one line when the wait begins, and when its reason changes. */
   onWait?(line: string): void;
 }
 
 /**
- * Waits until a statement has been answered.
+ * Waits until the database answers a statement.
  * @throws Error with one line for the operator: the setting, what was tried, why it failed, and what to do; the signal's
  * reason
  */

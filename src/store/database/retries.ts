@@ -1,19 +1,19 @@
 import { sleep } from "../../timing/wait.ts";
 import { CommitInDoubt, isLost, isMisplaced, isRetryable, RowMoved } from "./database-errors.ts";
 
-/** The longest wait between two attempts, in milliseconds. Each wait is between 0 and a maximum that grows to this. */
+/** Between two attempts there is a random wait, in milliseconds. Its maximum doubles from `firstWaitMs` to `maxWaitMs`. */
 const maxWaitMs = 200;
 const firstWaitMs = 10;
-/** How often a transaction is tried when it loses conflicts. Nearly always, the time of the call is over before that. */
+/** How often a call is tried at most, not counting attempts without a wait before them. All the waits take some 6 s. */
 const maxAttempts = 60;
-/** The share of a call's time in which another server is looked for. */
+/** The share of a call's time in which it may look for another server. */
 const searchShare = 0.6;
 /** How many calls may wait at a time for another server. More fail at once, so that an outage does not fill the memory. */
 const maxSearching = 1_000;
 
 type Cause = "conflict" | "commit" | "server";
 
-/** The repeated attempts of all calls of a database. A conflict is a deadlock, a row that has moved, or a failed certification. */
+/** Counts the repeated attempts of all calls of a database. A conflict is an error that `isRetryable`. */
 export class RetryCounts {
   /** How many calls wait for another server. */
   searching = 0;
@@ -52,7 +52,7 @@ export class Retries {
   /**
    * @param isCluster whether another server may answer instead
    * @param isClaimed see `TransactionOptions`
-   * @returns whether to try again, when it is time for that
+   * @returns whether to try again; if so, after the wait
    * @throws the signal's reason, when it aborts during the wait
    */
   async mayRepeat(error: unknown, options: { isCluster: boolean; isClaimed: boolean }): Promise<boolean> {
@@ -67,7 +67,7 @@ export class Retries {
   ): Promise<boolean> {
     const now = performance.now();
     if (now >= this.#endsAt || this.#attempts >= maxAttempts) return false;
-    // Without a wait: the transaction that moved the row has committed, so this cannot go on for ever, unlike deadlocks.
+    // This needs no wait: whoever moved the row has committed, so somebody makes progress, unlike after deadlocks.
     if (error instanceof RowMoved) return true;
     if (isRetryable(error)) {
       await this.#wait();

@@ -30,7 +30,7 @@ const known: readonly [error: ServerError, ...numbers: number[]][] = [
   [{ reason: "the statement took too long" }, 1969, 3024],
   [{ reason: "the search was interrupted, or found too much" }, 188],
   [{ reason: "the statement was interrupted", inDoubt: true }, 1317],
-  // 3101 is of Group Replication: another member has changed the same rows.
+  // 3101: in Group Replication, another member has changed the same rows.
   [conflict, 1020, 1213, 1412, 1615, 3101],
   [{ reason: "a lock was not granted in time", remedy: "retry", inDoubt: true }, 1205],
   [{ reason: "the server is locked against writes" }, 1223],
@@ -42,18 +42,18 @@ const known: readonly [error: ServerError, ...numbers: number[]][] = [
   [{ reason: "the connection was idle for too long", remedy: "leave", inDoubt: true }, 4031],
   // A proxy has moved the connection to a server that does not know its prepared statements.
   [{ reason: "the connection was moved to another server", remedy: "leave" }, 1243],
-  // 1047: a Galera node has left its cluster, or has not joined it yet. 3092: a hook of Group Replication has failed, as on a
-  // member that has lost its group.
+  // 1047: a Galera node is not in its cluster (any more, or yet). 3092: a hook of Group Replication failed, as on a member that
+  // has lost its group.
   [{ reason: "the node is not ready", remedy: "leave", inDoubt: true }, 1047, 3092, 3796, 3797, 3798],
   [{ reason: "the transaction could not be committed", remedy: "leave", inDoubt: true }, 1180, 3100],
 ];
 const byNumber = new Map(known.flatMap(([error, ...numbers]) => numbers.map((number) => [number, error] as const)));
 
-/** ENOSPC and EDQUOT in the text of other errors, such as 1 and 1004: a file could not be created. */
+/** ENOSPC and EDQUOT in the texts of other errors, such as 1 and 1004 (a file could not be created). */
 const diskFullText = /No space left on device|Disk quota exceeded|Errcode: (?:28|122)\b/;
 /** Galera reports a conflict that it finds at COMMIT as error 149 within 1180, and MySQL as 1180 with the same text. */
 const conflictText = /Lock deadlock; Retry transaction|Got error 149\b/;
-/** After Galera has aborted a statement, MariaDB may keep a trigger of its table that it cannot run (1064). */
+/** After Galera has aborted a statement, MariaDB may be unable to run the triggers of its table any more (1064). */
 const triggerText = /^Unknown trigger has an error in its body/;
 
 /** What is known of an error by its number and text; undefined for errors that are not temporary. */

@@ -10,7 +10,7 @@ import type { Param, Tx } from "./queryable.ts";
  * rolled back.
  * @param pool lends the connection
  * @param endsAt when the time of the call is over, by `performance.now()`
- * @param preparedFirst the statements of this database that are prepared before a transaction
+ * @param preparedFirst gets the statements that `work` needs prepared. `work` then runs again
  * @throws what `work` throws; the signal's reason; errors of the driver; StoaError `unavailable` when the time is over;
  * CommitInDoubt
  */
@@ -22,7 +22,7 @@ export async function runTransaction<T>(
   preparedFirst: PreparedFirst,
 ): Promise<T> {
   const session = await pool.lend(signal, endsAt);
-  // The connection may still be in a transaction when ROLLBACK has failed.
+  // False when ROLLBACK has failed: the connection may still be in a transaction.
   let isUsable = true;
   try {
     checkDeadline(signal, endsAt);
@@ -35,7 +35,7 @@ export async function runTransaction<T>(
         await commit(session, transaction.atCommit);
         return result;
       } catch (error) {
-        // The pool itself rolls back on a connection that it has taken away.
+        // The pool has taken the connection away, and rolls back itself.
         if (session.isLost) throw error;
         session.signal = undefined;
         await session.command("ROLLBACK").catch(() => {
@@ -52,12 +52,12 @@ export async function runTransaction<T>(
   }
 }
 
-/** Fewer statements than a connection keeps, because those of reads need room as well. */
+/** Fewer than a connection keeps prepared: the first statements of transactions need room as well. */
 const maxPreparedFirst = 150;
 
 /**
- * The statements of a database's transactions that are prepared before a transaction begins, where that matters; see
- * `Session.mustPrepareBefore`. The latest come last.
+ * The statements to prepare on a connection before a transaction begins, where that matters: see `Session.mustPrepareBefore`.
+ * Beyond `maxPreparedFirst`, the oldest are dropped.
  */
 export class PreparedFirst {
   readonly #statements = new Set<string>();
@@ -76,10 +76,10 @@ export class PreparedFirst {
   }
 }
 
-/** A transaction has come to a statement that must be prepared before the transaction. It runs again when that is done. */
+/** Ends an attempt at a statement that must be prepared before the transaction. `runTransaction` then tries again. */
 class NotPrepared extends Error {
   override readonly name = "NotPrepared";
-  // Code that does not know this class takes it for a deadlock.
+  // The number of a deadlock: if the rollback fails, `Retries` tries again.
   readonly errno = 1213;
   readonly sql: string;
 
@@ -124,8 +124,8 @@ class OpenTransaction implements Tx {
 }
 
 /**
- * A caller that gives up does not interrupt COMMIT: its outcome would not be known.
- * @param before statements that are sent with it. The server stops at the first that fails, so it does not come to COMMIT
+ * COMMIT is not interrupted when the caller gives up: its outcome would not be known.
+ * @param before statements that are sent with COMMIT. If one fails, the server runs none after it, and no COMMIT
  */
 async function commit(session: Session, before: readonly string[]): Promise<void> {
   session.signal = undefined;

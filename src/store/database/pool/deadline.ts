@@ -2,26 +2,26 @@ import { StoaError } from "../../../errors.ts";
 
 /**
  * How often the watch looks, in milliseconds. One timer serves all calls: a timer and a listener for each statement would cost
- * more than the rest of its accounting.
+ * more than all else that the pool does for it.
  */
 const tickMs = 100;
 
 /** A call that waits for something which may never come: a connection, or the answer of a server that hangs. */
 export interface Waiting {
-  /** Whether it waits now. Between two statements a call checks its deadline itself. */
+  /** Whether it waits now. Otherwise it is between two statements, and calls `checkDeadline` before the next. */
   readonly isBusy: boolean;
   readonly signal: AbortSignal | undefined;
   /** When its time is over, by `performance.now()`. */
   readonly endsAt: number;
 }
 
-/** Finds the calls that have given up or have no time left. */
+/** Ends the calls whose callers have given up, and those that have no time left. */
 export class DeadlineWatch {
   readonly #looks: ((now: number) => void)[] = [];
   // Not needed to keep the process alive: the calls do that.
   readonly #timer = setInterval(() => this.#look(), tickMs).unref();
 
-  /** Watches what is in `calls`. @param onOver is called for each call that is over, once it has been removed */
+  /** Removes from `calls` each waiting call that is over, and then calls `onOver` with it. */
   watch<Call extends Waiting>(calls: Set<Call>, onOver: (call: Call, reason: unknown) => void): void {
     this.#looks.push((now) => {
       for (const call of calls) {
@@ -42,7 +42,7 @@ export class DeadlineWatch {
   }
 }
 
-/** To be called before each statement. @throws the signal's reason; StoaError `unavailable` when the time is over */
+/** Call this before each statement. @throws the signal's reason; StoaError `unavailable` when the time is over */
 export function checkDeadline(signal: AbortSignal | undefined, endsAt: number): void {
   signal?.throwIfAborted();
   if (performance.now() >= endsAt) throw deadlineExceeded();

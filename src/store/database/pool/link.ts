@@ -3,10 +3,10 @@ import { type Connection, type ConnectionOptions, createConnection, type PoolCon
 import type { NodeState } from "./node-state.ts";
 import { type DatabaseAddress, openSocket } from "./socket.ts";
 
-/** How many statements a connection keeps prepared. The source has a few dozen, most of them fixed. */
+/** How many statements a connection keeps prepared. */
 const maxPrepared = 200;
 
-/** One connection to the server, and what is known of it. */
+/** One connection to the server, and its state. */
 export class Link {
   readonly connection: Connection | PoolConnection;
   readonly #socket: Socket;
@@ -14,9 +14,9 @@ export class Link {
   user: { lose(reason: unknown): void } | undefined;
   /** What the server said of itself when the connection was made. */
   node: NodeState = { server: "", engine: "single" };
-  /** The statements that the server has prepared, as reported to `keep`. */
+  /** The statements that are known to be prepared. Only recorded on Galera: see `Session.mustPrepareBefore`. */
   readonly prepared = new Set<string>();
-  /** Whether its server has said that it is the wrong one; see `isMisplaced` of errors. */
+  /** Whether an error of its server was one that `isMisplaced`. */
   isMisplaced = false;
   /** Whether it is closed instead of lent again. */
   isRetired = false;
@@ -28,7 +28,7 @@ export class Link {
     const onGone = () => {
       if (!this.isClosed) this.destroy(connectionLost("The server closed the connection."));
     };
-    // The running statement has already got the driver's error.
+    // The driver has already passed the error to the running statement.
     connection.on("error", onGone);
     socket.once("close", onGone);
   }
@@ -45,15 +45,15 @@ export class Link {
   }
 
   /**
-   * Remembers that the server has prepared a statement. Beyond its maximum, the driver drops old statements without a notice.
-   * A connection that has reached the maximum is therefore given up.
+   * Records that the server has prepared a statement. Above `maxPrepared` the driver drops old statements and does not tell. So
+   * a connection that has reached this number is retired.
    */
   keep(sql: string): void {
     this.prepared.add(sql);
     if (this.prepared.size >= maxPrepared) this.isRetired = true;
   }
 
-  /** Nobody uses the connection any more: gives it back to its pool, or closes it if it is retired. */
+  /** Ends the use of the connection: gives it back to its pool, or closes it if it is retired. */
   release(): void {
     this.user = undefined;
     if (this.isRetired) this.destroy(connectionLost("The connection was given up."));
@@ -74,7 +74,7 @@ export class Link {
     this.user?.lose(reason);
   }
 
-  /** Tells the server that the connection ends, which then closes it. If that takes longer than `ms`, closes it here. */
+  /** Asks the server to close the connection. If the server is silent for `ms` milliseconds, closes it from here. */
   end(ms: number): void {
     this.connection.end();
     this.#socket.setTimeout(ms, () => this.#socket.destroy());
@@ -84,7 +84,8 @@ export class Link {
 /** The driver's options for all connections. */
 export function driverOptions({ syncReads: _, ...server }: DatabaseAddress, connectTimeout: number): ConnectionOptions {
   const charset = "utf8mb4_bin";
-  // Everything with values is prepared, and a prepared statement is always one. See `Tx.runAtCommit`.
+  // `Tx.runAtCommit` needs multiple statements. They are safe, because values of clients are only in prepared statements, and
+  // these are single.
   return { ...server, connectTimeout, charset, maxPreparedStatements: maxPrepared, multipleStatements: true };
 }
 

@@ -2,7 +2,7 @@
 export interface NodeState {
   /** Tells servers behind one address apart: a connection's id is only valid on its own server. */
   server: string;
-  /** `galera` and `group` (Group Replication): several servers hold the same data, and a write may meet one on another server. */
+  /** `galera`, `group` (Group Replication): several servers have the same data, and writes on two of them may conflict. */
   engine: "single" | "galera" | "group";
   /** Whether only one server of a replication group takes writes; undefined for other engines. */
   hasPrimary?: boolean;
@@ -11,17 +11,17 @@ export interface NodeState {
 /** The row of `stateQuery`. */
 export interface StateRow {
   server: string;
-  /** The name of the plugin; null or empty without one. */
+  /** The name of the Galera provider; null or empty without one. */
   galera: string | null;
-  /** Of Group Replication: the name of the group, and whether it has a single primary, `ON` or `OFF`; null without the plugin. */
+  /** Group Replication: the group's name, a comma, and `ON` if it has a single primary, else `OFF`; null without the plugin. */
   replication: string | null;
 }
 
 const groupVariables = "'group_replication_group_name', 'group_replication_single_primary_mode'";
 
 /**
- * Asks a server for its state, in one statement for all engines. Every account may read these tables. Each engine runs its own
- * comments and ignores the others.
+ * Asks a server for its state, in one statement for all engines. Every account may read these tables. Each engine runs the
+ * conditional comments for itself, and ignores those for the other.
  */
 export const stateQuery = `SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir) AS server,
   /*M!100100 (SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'WSREP_PROVIDER_NAME') */
@@ -51,10 +51,9 @@ export function clusterStatement(
 }
 
 /**
- * On Galera a read waits until its node has applied what the cluster has committed. 7 is for reads, including the begin of
- * a transaction, and for statements that begin one by changing rows. With Group Replication and one primary, reads go to the
- * primary, which has every write; after a failover the new one first applies what the old one acknowledged. With several
- * primaries, reads wait as on Galera.
+ * On Galera a statement waits until its node has applied what the cluster has committed: 7 is the sum of 1 (reads), 2 (UPDATE,
+ * DELETE) and 4 (INSERT, REPLACE). With Group Replication and one primary, all calls go to the primary, which has every write;
+ * after a failover the new primary first applies what the old one acknowledged. With several primaries, statements wait.
  */
 function syncVariable({ engine, hasPrimary }: NodeState): string | undefined {
   if (engine === "galera") return "wsrep_sync_wait = 7";
@@ -63,9 +62,9 @@ function syncVariable({ engine, hasPrimary }: NodeState): string | undefined {
 }
 
 /**
- * In a planned switchover the old primary becomes read-only once its running statements have ended, and no other may begin
- * meanwhile. If one of them waits for a row of a transaction whose next statement is held up in this way, both wait until one
- * gives up. That transaction then runs again, on the new primary. One second is the least that this variable takes.
+ * In a planned switchover the old primary lets running statements end and blocks new ones; then it becomes read-only. A running
+ * statement may wait for a row that a transaction has locked whose next statement is blocked: both wait until one times out.
+ * With this variable the blocked one does so after a second (the minimum), and its transaction runs again on the new primary.
  */
 function lockVariable({ engine }: NodeState): string | undefined {
   return engine === "group" ? "lock_wait_timeout = 1" : undefined;

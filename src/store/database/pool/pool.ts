@@ -7,18 +7,18 @@ import { driverOptions, Link } from "./link.ts";
 import { Session, type SessionSettings } from "./session.ts";
 import { type DatabaseAddress, openSocket } from "./socket.ts";
 
-/** How many calls may wait for a connection. More are refused, so that a slow database does not fill the memory. */
+/** How many calls may wait for a connection of one pool. More are refused, so that a slow database does not fill the memory. */
 const maxWaiting = 5_000;
-/** How long the statement of a call that has left may go on before its connection is closed, in milliseconds. */
+/** How long ending the statement of a call that has left may take before its connection is closed, in milliseconds. */
 const abandonedMs = 2_000;
-/** How long running statements, and then the closing of connections, may take when the pool closes, in milliseconds. */
+/** How long the pool, when it closes, waits for running statements, and then for connections to close, in milliseconds. */
 const closeMs = 2_000;
 
 export interface PoolOptions extends SessionSettings {
   address: DatabaseAddress;
   /** The maximum number of open connections. */
   connections: number;
-  /** How long connecting, and then each answer of the server to the settings, may take, in milliseconds. */
+  /** How long connecting, and then each statement that sets up the session, may take, in milliseconds. */
   connectTimeoutMs: number;
 }
 
@@ -27,11 +27,11 @@ export interface PoolHost {
   readonly watch: DeadlineWatch;
   opened(link: Link): void;
   closed(link: Link): void;
-  /** The server of a connection has said that it is the wrong one. Retires the connections that must be closed. */
+  /** An error of a connection's server was one that `isMisplaced`. Retires the connections to that server. */
   leave(link: Link): void;
   /** Ends the statement of a call that has left. @throws the driver's error when the server does not answer */
   kill(session: Session): Promise<void>;
-  /** A connection is silent: its statement does not end, although the server was asked to end it. */
+  /** A statement has not ended although the server was asked to end it: the server may be gone. */
   silent(): void;
 }
 
@@ -41,15 +41,15 @@ interface Waiter extends Waiting {
 }
 
 /**
- * Connections of one kind: the pool of mysql2, with what that lacks. The queue of waiting calls is bounded, and each call has
- * a deadline. When its statement is late or its caller has left, the call loses the connection, and the statement is ended in
- * the server. If that takes too long, the connection is closed.
+ * Connections of one kind. It adds to the pool of mysql2 a bounded queue of waiting calls, and a deadline for each call. When a
+ * call's time is over or its caller has left, the call loses the connection, and its statement is ended in the server. If
+ * that takes too long, the connection is closed.
  */
 export class Pool {
   readonly #options: PoolOptions;
   readonly #host: PoolHost;
   readonly #driver: DriverPool;
-  /** How many connections are taken. A call that has left counts until its connection is free or closed. */
+  /** How many connections are taken or being opened. That of a call that has left counts until it is free or closed. */
   #taken = 0;
   /** The calls that wait for a connection, in the order in which they came. */
   readonly #waiting = new Set<Waiter>();
@@ -58,7 +58,7 @@ export class Pool {
   readonly #links = new Map<PoolConnection, Link>();
   /** The sockets of all connections, also of those that are being opened. */
   readonly #sockets = new Set<Socket>();
-  /** The socket that the driver has opened for the call that is taking a connection just now. */
+  /** Set while `#take` asks the driver for a connection: the socket that the driver opens for that. */
   #opened: Socket | undefined;
   /** Resolves when no connection is taken any more; undefined while the pool is open. */
   #closing: PromiseWithResolvers<void> | undefined;
@@ -139,7 +139,7 @@ export class Pool {
       else if (socket !== undefined) resolve(this.#setUp(connection, socket, signal, endsAt));
       else if (link !== undefined && !link.isClosed) resolve(this.#begin(link, signal, endsAt));
       else {
-        // It has just been closed.
+        // The connection has been closed meanwhile.
         connection.destroy();
         resolve(this.#take(signal, endsAt));
       }
@@ -154,7 +154,7 @@ export class Pool {
     return session;
   }
 
-  /** Waits for a connection that is being opened. A caller that leaves meanwhile leaves it to the next one. */
+  /** Waits for a connection that is being opened. If the caller leaves first, the next caller gets the connection. */
   async #orLeave(taking: Promise<Session>, signal: AbortSignal, endsAt: number): Promise<Session> {
     taking.catch(() => this.#giveBack());
     try {
@@ -191,7 +191,7 @@ export class Pool {
     return this.#begin(link, signal, endsAt);
   }
 
-  /** Takes the connection away from a call, and ends its statement. The next call gets the connection when that is done. */
+  /** Takes the connection away from a call, and ends its statement. After that the next call gets the connection. */
   async #abandon(session: Session, reason: unknown): Promise<void> {
     const { link } = session;
     const ended = Promise.all([this.#host.kill(session), session.abandon(reason)]);
@@ -205,13 +205,13 @@ export class Pool {
     this.#giveBack(link);
   }
 
-  /** Gives back a connection, or the place of one. The call that has waited longest gets it, before any newcomer. */
+  /** Frees the place of a connection, which may have failed to open. The call that has waited longest gets the place. */
   #giveBack(link?: Link): void {
     link?.release();
     for (const next of this.#waiting) {
       this.#waiting.delete(next);
       try {
-        // It may have left since the watch has looked.
+        // The caller may have left since the watch looked.
         checkDeadline(next.signal, next.endsAt);
         next.resolve();
         return;

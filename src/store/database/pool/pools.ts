@@ -12,26 +12,26 @@ export interface PoolPair {
   readonly writes: Pool;
 }
 
-/** One connection in this many is for priority reads, and one for priority transactions, but at least one each. */
+/** One connection in this many is for priority reads, and one for priority transactions; at least one each. */
 const connectionsPerPriority = 8;
-/** How often connections are given up because of their server, in milliseconds. A new one may find the same server as before. */
+/** Connections are retired because of their server at most once in this time, in milliseconds: new ones may reach it again. */
 const minLeaveIntervalMs = 1_000;
 
 /**
- * The connections of a process. Reads, transactions and priority work have pools of their own: so writes that wait for a lock
- * cannot take all connections from reads, slow reads cannot take all from writes, and neither from readiness and seals.
+ * The connections of a database. Reads, transactions and priority work have separate pools. So writes that wait for a lock
+ * leave connections to reads, slow reads leave some to writes, and both leave some to priority work.
  */
 export class Pools implements PoolHost {
   readonly ordinary: PoolPair;
-  /** For work that must not wait for other calls. */
+  /** See `Database.priority`. */
   readonly priority: PoolPair;
   readonly watch = new DeadlineWatch();
   readonly #pools: readonly Pool[];
   readonly #killer: StatementKiller;
   readonly #links = new Set<Link>();
-  /** Whether the server belongs to a cluster, by the newest connection: later, the address may lead to another server. */
+  /** Whether the server belongs to a cluster, by the newest connection: the address may lead to another server than before. */
   isCluster = false;
-  /** When connections were last given up because of their server, by `performance.now()`. */
+  /** When connections were last retired because of their server, by `performance.now()`. */
   #leftAt = Number.NEGATIVE_INFINITY;
 
   /** @param options `connections` is the number for all pools together. Each has at least one. */
@@ -74,8 +74,8 @@ export class Pools implements PoolHost {
   }
 
   /**
-   * The server of this connection has refused to work, because it is read-only or cut off from its cluster. Retires the
-   * connections to that server: the same address may now lead to another one.
+   * Retires all connections to the server of this one, after an error that `isMisplaced`: the same address may now lead to
+   * another server.
    */
   leave(link: Link): void {
     const now = performance.now();
@@ -89,7 +89,7 @@ export class Pools implements PoolHost {
     return this.#killer.end(session);
   }
 
-  /** Free connections have been silent for even longer, and are probably dead too. Each would cost a call its time. */
+  /** Retires the free connections. They are probably dead too, and each would cost a call its time. */
   silent(): void {
     for (const link of this.#links) if (link.user === undefined) link.retire();
   }

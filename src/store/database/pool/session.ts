@@ -7,7 +7,7 @@ import type { DatabaseAddress } from "./socket.ts";
 
 export interface SessionSettings {
   address: Pick<DatabaseAddress, "syncReads">;
-  /** Whether each statement is a transaction of its own. Otherwise the first one begins a transaction, without a round trip. */
+  /** Whether each statement is a transaction of its own. If not, the first statement begins one, which saves a round trip. */
   autocommit: boolean;
   /** How long a statement may run before the server ends it, in milliseconds. Infinity means without limit. */
   statementTimeoutMs: number;
@@ -19,12 +19,12 @@ type Done = (error: QueryError | null, result?: unknown) => void;
 const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
 /**
- * One call's use of a connection. It runs one statement at a time. After the connection has been taken away from the call, no
- * statement of it runs any more, although another call may use the connection.
+ * One call's use of a connection. It runs one statement at a time. Once the connection is taken away from the call, no further
+ * statement of the call starts: another call may be using the connection.
  */
 export class Session {
   readonly link: Link;
-  /** Aborts when the caller gives up. Undefined while a statement runs that must not be interrupted: COMMIT, ROLLBACK. */
+  /** Aborts when the caller gives up. Undefined while a statement runs that must not be interrupted, such as COMMIT. */
   signal: AbortSignal | undefined;
   /** When the time of the call is over, by `performance.now()`. */
   endsAt: number;
@@ -62,8 +62,8 @@ export class Session {
 
   /**
    * Runs a statement by the text protocol: not every statement can be prepared.
-   * @param timeout how long the server may be silent, in milliseconds; by default the watch of deadlines decides. When it is
-   * over, the connection cannot be used any more
+   * @param timeout how long the server may be silent, in milliseconds. After that the connection cannot be used any more. By
+   * default the `DeadlineWatch` decides
    */
   command<Result>(sql: string, timeout?: number): Promise<Result> {
     const query = { sql, ...(timeout && { timeout }) };
@@ -71,15 +71,15 @@ export class Session {
   }
 
   /**
-   * Whether a transaction can be lost if this statement is prepared in it. When Galera aborts a transaction between two
-   * statements, the next one fails. If that is the preparation of a statement, MariaDB 10.11 drops the error: COMMIT then
-   * succeeds, although nothing is stored.
+   * Whether this statement must be prepared before a transaction, because the transaction could be lost otherwise. When Galera
+   * aborts a transaction between two statements, the next one fails. If the next one is a preparation, MariaDB 10.11 drops the
+   * error: COMMIT then succeeds, although nothing is stored.
    */
   mustPrepareBefore(sql: string): boolean {
     return this.link.node.engine === "galera" && !this.link.prepared.has(sql);
   }
 
-  /** Sets the variables of the server's session. @param answerMs how long each answer may take, in milliseconds */
+  /** Sets the session's variables and reads the server's state. @param answerMs how long each statement may take */
   async setUp({ address: { syncReads = true }, ...settings }: SessionSettings, answerMs: number): Promise<void> {
     await this.command(isolation, answerMs);
     await this.command(settingsStatement(settings), answerMs);
@@ -95,7 +95,7 @@ export class Session {
     if (row !== undefined) this.link.node = readState(row);
   }
 
-  /** Takes the connection away from the call. Its statement goes on, but the promise of it rejects with `reason`. */
+  /** Takes the connection away from the call. A running statement goes on, but its promise rejects with `reason`. */
   lose(reason: unknown): void {
     this.#lost ??= { reason };
     this.#fail?.(reason);
@@ -113,7 +113,7 @@ export class Session {
   /**
    * Runs a statement.
    * @param send hands it to the driver
-   * @param prepared its text if the server has prepared it then
+   * @param prepared its text, if success means that the server has prepared it
    * @throws why the call has lost the connection; the error of the driver
    */
   #run<Result>(send: (done: Done) => unknown, prepared?: string): Promise<Result> {
@@ -139,9 +139,9 @@ export class Session {
 }
 
 /**
- * The session's variables. MySQL's max_execution_time covers SELECT only. The other statements of a call touch a few rows,
- * and take long only when they wait for locks; both engines have a timeout for that. Waiting for a lock takes at most half
- * the time, so that the other half is left for another attempt.
+ * Sets the session's variables. MySQL's max_execution_time covers only SELECT. Other statements change few rows, and take long
+ * only when they wait for locks, for which both engines have a timeout: half of the time (1 s at least), so that the other half
+ * is left for another attempt.
  */
 function settingsStatement({ autocommit, statementTimeoutMs }: Omit<SessionSettings, "address">): string {
   const isLimited = Number.isFinite(statementTimeoutMs);

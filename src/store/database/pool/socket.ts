@@ -10,19 +10,19 @@ export interface DatabaseAddress {
   database?: string;
   /** PEM texts. The server's certificate and its name are always verified. */
   ssl?: { ca?: string; cert?: string; key?: string; rejectUnauthorized: true; verifyIdentity: true };
-  /** Whether reads wait, on a cluster, for what its other servers have acknowledged; by default they do. */
+  /** Whether, on a cluster, statements wait for what the other servers have acknowledged; by default they do. */
   syncReads?: boolean;
 }
 
 /**
- * Opens the socket of a connection. mysql2 ends a connection by half-closing its socket, and then waits for the server, which
- * may be frozen. So whoever opens a connection keeps the socket, and destroys it.
+ * Opens the socket of a connection. Whoever opens a connection must destroy its socket: mysql2 only half-closes it, and then
+ * waits for the server, which may be frozen.
  */
 export function openSocket({ socketPath, host = "localhost", port = 3306 }: DatabaseAddress): Socket {
   const socket =
     socketPath === undefined ? connect({ host, port, noDelay: true, keepAlive: true }) : connect(socketPath);
-  // With an IP address as the host, mysql2 gives Node.js no name, which then compares the certificate with "localhost". It
-  // reads the name from here, which is not documented. If that changes, no such connection can be made.
+  // If the host is an IP address, mysql2 gives Node.js no name to compare with the certificate. Node.js then takes it from
+  // `_host`, which is not documented, or else "localhost". If Node.js changes this, TLS to an IP address fails.
   if (isIP(host) !== 0) Object.assign(socket, { _host: host });
   return socket;
 }

@@ -3,7 +3,7 @@ import { Link } from "./link.ts";
 import { Session } from "./session.ts";
 import type { DatabaseAddress } from "./socket.ts";
 
-/** How long connecting for KILLs, and then each of them, may take, in milliseconds. */
+/** How long connecting, and then each statement, may take, in milliseconds. */
 const answerMs = 1_000;
 
 interface Target extends PromiseWithResolvers<void> {
@@ -11,8 +11,8 @@ interface Target extends PromiseWithResolvers<void> {
 }
 
 /**
- * Ends statements whose callers have left, by KILL QUERY. It opens one connection for all pending KILLs, and none while none
- * is pending. When a KILL fails, the server's own timeout ends the statement.
+ * Ends statements whose callers have left, by KILL QUERY. It opens a connection when a KILL is pending, and closes it when none
+ * is. When a KILL fails, the server's own timeouts end the statement.
  */
 export class StatementKiller {
   readonly #address: DatabaseAddress;
@@ -24,8 +24,8 @@ export class StatementKiller {
   }
 
   /**
-   * Ends the statement of a session, unless that must not be interrupted. Resolves when no KILL is under way any more, which
-   * might end another statement of the same connection.
+   * Ends the statement of a session, unless it must not be interrupted. Resolves when the KILL is done: until then it could end
+   * the next statement of the same connection.
    * @throws the driver's error when the server does not answer
    */
   async end({ link, signal }: Session): Promise<void> {
@@ -48,7 +48,7 @@ export class StatementKiller {
         target.resolve();
       }
     } catch (error) {
-      // If the server answered with an error, it is alive. Then nothing is killed, and its own timeout ends the statements.
+      // A server that answers with an error is alive. Its own timeouts then end the remaining statements.
       for (const { resolve, reject } of this.#pending.splice(0)) isLost(error) ? reject(error) : resolve();
     }
     link.end(answerMs);
@@ -56,14 +56,14 @@ export class StatementKiller {
   }
 }
 
-/** Ids count up from the server's start. A higher id belongs to another server, or to the time before a restart. */
+/** Whether the target is a connection to this server, and since its start: then its id is lower, because ids count up. */
 function isThere(target: Link, own: Link): boolean {
   return target.node.server === own.node.server && target.connection.threadId < own.connection.threadId;
 }
 
 async function kill(session: Session, { connection }: Link): Promise<void> {
   await session.command(`KILL QUERY ${connection.threadId}`, answerMs).catch((error) => {
-    // Any other error says that the connection has already ended.
+    // Any other error means that the connection has already ended.
     if (isLost(error)) throw error;
   });
 }
