@@ -4,18 +4,17 @@ import type { Queryable } from "../database/queryable.ts";
 import { explainDdlError } from "./migrate.ts";
 import { triggerStatements } from "./migration-files.ts";
 
-/** How long a look by the account of migrations may take, in milliseconds. */
+/** How long it may take to look for triggers with the account of migrations, in milliseconds. */
 const migratingTimeoutMs = 3_000;
 
 /*
- * Triggers refuse to change or delete receipts, acts of moderation and entries of the log. A dump restores them only if it
- * contains them and the account may create them. Without them everything works, and nothing else shows that these rows are
- * no longer protected.
+ * Triggers refuse to change or delete receipts, acts of moderation and entries of the log. Two more keep older versions of Stoa
+ * from ignoring locks and votes on comments. A restored dump may lack them: then everything works, but nothing is protected.
  */
 
 /**
- * The names of missing triggers; undefined if this account may not see triggers: information_schema shows them only to
- * accounts with the right TRIGGER.
+ * The names of missing triggers; undefined if this account cannot tell: information_schema shows triggers only to accounts with
+ * the right TRIGGER.
  */
 export async function missingTriggers(db: Queryable): Promise<string[] | undefined> {
   const found = await db.rows<{ name: string }>(
@@ -27,8 +26,7 @@ export async function missingTriggers(db: Queryable): Promise<string[] | undefin
 }
 
 /**
- * The same; if the account of `db` may not see triggers, by the account of migrations. The database may be restored while the
- * service runs.
+ * Like `missingTriggers`; asks with the account `migrating` if that of `db` may not see triggers.
  */
 export async function missingTriggersAs(
   migrating: DatabaseAddress | undefined,
@@ -42,8 +40,8 @@ export async function missingTriggersAs(
 }
 
 /**
- * Creates missing triggers, if the account may.
- * @returns what the operator has to do; undefined if all triggers exist, or if this account may not see them
+ * Creates missing triggers.
+ * @returns a warning for the operator if one cannot be created; undefined if all exist now, or this account may not see them
  */
 export async function restoreTriggers(
   db: Database,
@@ -74,7 +72,7 @@ export function warningOf(missing: readonly string[]): string | undefined {
   );
 }
 
-/** Whether this account itself has the right TRIGGER on the receipts. */
+/** Whether this account has the right TRIGGER on the receipts. Rights by a role are not considered. */
 async function maySeeTriggers(db: Queryable): Promise<boolean> {
   const grantee = `CONCAT('''', SUBSTRING_INDEX(CURRENT_USER(), '@', 1), '''@''', SUBSTRING_INDEX(CURRENT_USER(), '@', -1), '''')`;
   const mine = `WHERE grantee = ${grantee} AND privilege_type = 'TRIGGER'`;

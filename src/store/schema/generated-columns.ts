@@ -1,8 +1,8 @@
 import { readMigrations } from "./migration-files.ts";
 
 /**
- * The statements that define stored generated columns as the migrations do, by column: `posts.score`. For each statement the
- * engine copies the table and computes all values again. A virtual column has no values to repair.
+ * Statements that define each stored generated column again, as the migrations do, by column: `posts.score`. The engine then
+ * copies the table and computes all values. Virtual columns are left out, because they have no stored values.
  */
 export async function generatedColumns(): Promise<Map<string, string>> {
   const statements = (await readMigrations()).flatMap((migration) => migration.statements);

@@ -1,14 +1,14 @@
--- Two accounts for Stoa: one that migrates, and one that serves, which can read and append receipts and nothing else.
+-- Two accounts for Stoa: one that migrates, and one that serves. The latter can read and append receipts, but not change them.
 -- As an administrator, once the database stoa exists:
 CREATE USER 'stoa_migration'@'%' IDENTIFIED BY 'choose-a-password';
--- Stock MySQL keeps a binary log, and then lets this account create no triggers (error 1419). There, also run this:
+-- MySQL keeps a binary log by default, and then this account cannot create triggers (error 1419). There, also run this:
 -- SET PERSIST log_bin_trust_function_creators = 1;
 GRANT CREATE, ALTER, DROP, INDEX, REFERENCES, TRIGGER, SELECT, INSERT, UPDATE, DELETE ON stoa.* TO 'stoa_migration'@'%';
 CREATE USER 'stoa_serving'@'%' IDENTIFIED BY 'choose-another';
 GRANT SELECT ON stoa.* TO 'stoa_serving'@'%';
 
--- Start Stoa, with STOA_MIGRATION_DATABASE_URL and STOA_DATABASE_URL naming these accounts. It makes the tables, and stops
--- because the serving account may not write yet. Rights on a table can be granted now that it is there:
+-- Name these accounts in STOA_MIGRATION_DATABASE_URL and STOA_DATABASE_URL, and start Stoa. It creates the tables, and stops
+-- because the serving account may not write yet. Rights on tables can be granted only now that the tables exist:
 GRANT INSERT, UPDATE ON stoa.agents TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE ON stoa.communities TO 'stoa_serving'@'%';
 GRANT INSERT, UPDATE ON stoa.community_post_counts TO 'stoa_serving'@'%';

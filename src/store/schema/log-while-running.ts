@@ -1,7 +1,6 @@
-/** How often the log says that the work still runs, in milliseconds. */
 const intervalMs = 5_000;
 
-/** Runs `work`. Every few seconds the log says that it still runs, because it may wait for a lock without end. */
+/** Runs `work`. Every few seconds the log says that it still runs: it may wait for a lock for hours. */
 export async function logWhileRunning<Result>(
   what: string,
   log: (line: string) => void,

@@ -5,10 +5,10 @@ import { holdLease, LeaseLost } from "./migration-lease.ts";
 import { findConflict, isMigrated, listTables, readRecords, recordTables, restoreAdvice } from "./migration-records.ts";
 
 /*
- * Migrations are the numbered SQL files in migrations/. DDL commits by itself, so the database records each statement when
- * it begins, and each file when it is finished. Statements are safe to repeat (IF NOT EXISTS, INSERT IGNORE; an ALTER TABLE
- * adds all of its columns and indexes, or none). So when a process dies in the middle, the next one goes on. One replica at
- * a time migrates: it holds a lease row, which also holds in a cluster, unlike GET_LOCK.
+ * Migrations are the numbered SQL files in migrations/. DDL commits by itself, so schema_migrations records each statement
+ * before it begins, and each file when it is finished. Statements are safe to repeat (IF NOT EXISTS, INSERT IGNORE; an ALTER
+ * TABLE makes all of its changes or none). So when a process dies in the middle, the next one goes on. One replica at a time
+ * migrates, under a lease: a row, because GET_LOCK does not work across a cluster.
  */
 
 const never = new AbortController().signal;
@@ -22,15 +22,15 @@ export interface Target {
 export interface MigrateOptions {
   log(line: string): void;
   signal?: AbortSignal | undefined;
-  /** Whether triggers are created; by default they are. Without them, the rights of the accounts protect the ledger. */
+  /** Whether triggers are created; by default true. Without them, only the rights of the serving account protect the ledger. */
   triggers?: boolean | undefined;
 }
 
 /**
  * Brings the schema up to date. Any number of replicas may call it at once.
  * @param db without a timeout: statements that change a large table take long
- * @throws Error with one line that says what to do: a failed statement, a changed file, a schema from a newer program; the
- * signal's reason
+ * @throws Error with one line that says what to do, if a statement fails, a migration file has changed, or a newer version has
+ * migrated; the signal's reason
  */
 export async function migrate(db: Database, { log, signal = never, triggers = true }: MigrateOptions): Promise<void> {
   const target = { db, signal };
@@ -44,7 +44,7 @@ export async function migrate(db: Database, { log, signal = never, triggers = tr
 }
 
 /**
- * Runs `work` while no other process changes the schema. It first creates the tables of records and lease.
+ * Runs `work` under the lease, so that no other process changes the schema; see `holdLease`. Creates `recordTables` first.
  * @param log called while another process holds the lease
  */
 export async function withLease<Result>(
@@ -63,7 +63,7 @@ export async function withLease<Result>(
 
 /** Why a statement failed and, if that is not obvious, what to do about it. */
 export function explainDdlError(error: Error & { errno?: number }): string {
-  // A MySQL server that keeps a binary log asks for SUPER to create a trigger.
+  // A MySQL server that keeps a binary log requires SUPER to create a trigger.
   if (error.errno === 1419) {
     return (
       "this account may not create triggers while the server keeps a binary log (error 1419). As an administrator run" +
@@ -103,8 +103,8 @@ async function applyAll(target: Target, migrations: Migration[], options: Option
 }
 
 /**
- * Checks that a database without records of migrations has no tables either. The record of a migration is always older
- * than its tables.
+ * Checks that a database without records of migrations has no tables of migrations either: a migration is recorded before it
+ * creates its tables.
  * @throws Error with one line
  */
 async function checkEmpty({ db, signal }: Target, migrations: readonly Migration[]): Promise<void> {
@@ -117,7 +117,7 @@ async function checkEmpty({ db, signal }: Target, migrations: readonly Migration
   );
 }
 
-/** @param begun how many of its statements were begun before */
+/** @param begun how many of its statements an earlier process has begun */
 async function applyOne(
   target: Target,
   migration: Migration,
@@ -141,7 +141,7 @@ async function applyOne(
     } catch (error) {
       target.signal.throwIfAborted();
       if (number === begun && hasTakenEffect(error)) continue;
-      // If another replica has the lease now, it may have run the statement first, which then failed here.
+      // If another replica has the lease now, that one may have run the statement already: LeaseLost is thrown.
       await renewed();
       throw new Error(
         `Migration ${name} failed at statement ${number} of ${statements.length}: ${explainDdlError(error as Error)}` +
@@ -154,8 +154,8 @@ async function applyOne(
 }
 
 /**
- * Whether a repeated ALTER TABLE failed because its column (1060) or index (1061) exists, or what it drops (1091) does not:
- * MySQL has no IF EXISTS here.
+ * Whether a repeated ALTER TABLE failed because it has already taken effect: what it adds exists (1060: a column, 1061: an
+ * index), or what it drops does not (1091). MySQL has no IF EXISTS here.
  */
 function hasTakenEffect(error: unknown): boolean {
   const { errno } = error as { errno?: number };

@@ -3,7 +3,6 @@ import { readdir, readFile } from "node:fs/promises";
 
 const folder = new URL("./migrations/", import.meta.url);
 
-/** A migration file. */
 export interface Migration {
   version: number;
   name: string;
@@ -62,7 +61,7 @@ export function tableOfTrigger(statement: string): string {
   return /^CREATE TRIGGER .*? ON (\w+) /.exec(statement)?.[1] ?? "";
 }
 
-/** The statements that create triggers, by the name of the trigger. They are safe to repeat. */
+/** The statements that create triggers, by the name of the trigger. They may be repeated. */
 export async function triggerStatements(): Promise<Map<string, string>> {
   const all = (await readMigrations()).flatMap(({ statements }) => statements);
   const named = all.map(

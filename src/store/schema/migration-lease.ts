@@ -3,27 +3,27 @@ import { sleep } from "../../timing/wait.ts";
 import type { Database } from "../database/database.ts";
 
 /*
- * One replica at a time migrates: it holds the row of schema_lease, and renews it while it works. When it dies, its lease
- * expires, and another replica takes over. A holder that lives can lose its lease too: Galera stops all writes, also
- * renewals, while it changes a table. So the holder renews the lease before each statement, and stops if it has lost it.
+ * One process at a time holds the row of schema_lease, and renews it while it works. When it dies, its lease expires, and
+ * another process takes over. A living holder can lose its lease too: while Galera changes a table, it blocks all writes, and
+ * so the renewals. Therefore a migration renews the lease before each statement, and stops if it has lost it.
  */
 
 const leaseSeconds = 15;
-/** How often a start checks whether the lease is free, in milliseconds. */
+/** How often a waiting process checks whether the lease is free, in milliseconds. */
 const pollMs = 100;
-/** When the log first says that the start waits, and how often after that, in milliseconds. */
+/** When the log first says that the process waits, and how often after that, in milliseconds. */
 const firstLogMs = 1_000;
 const logIntervalMs = 5_000;
 
-/** Another process has taken the lease, because it was not renewed in time. That process does the work now. */
+/** Another process has taken the lease, because it was not renewed in time. */
 export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 }
 
 /**
  * Runs `work` while this process holds the lease.
- * @param work calls `renewed` before each of its steps; that throws LeaseLost if another process holds the lease
- * @throws the signal's reason
+ * @param work calls `renewed` before each of its steps, which throws LeaseLost if another process holds the lease
+ * @throws the signal's reason; what `work` throws
  */
 export async function holdLease<Result>(
   db: Database,
@@ -46,7 +46,7 @@ export async function holdLease<Result>(
     });
   } finally {
     clearInterval(renewal);
-    // After an abort no statement can run, and the lease expires by itself.
+    // After an abort no statement can run. The lease then expires by itself.
     if (!signal.aborted) {
       await write(db, signal, "UPDATE schema_lease SET holder = '', expires_at = 0 WHERE id = 1 AND holder = ?", [
         holder,
@@ -56,8 +56,8 @@ export async function holdLease<Result>(
 }
 
 /**
- * Waits until no other replica migrates. A lease that was not renewed for its whole duration has expired too, even if its
- * time lies in the future: the database's clock may have been wrong when it was taken.
+ * Waits for the lease. A lease also counts as expired if it has not changed for `leaseSeconds`, even if its time lies in the
+ * future: the database's clock may have been wrong when it was taken.
  */
 async function acquire(db: Database, signal: AbortSignal, holder: string, log: (line: string) => void): Promise<void> {
   let seen: { holder: string; expires_at: number; since: number } | undefined;

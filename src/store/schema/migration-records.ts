@@ -2,7 +2,7 @@ import type { Database } from "../database/database.ts";
 import type { Queryable } from "../database/queryable.ts";
 import { createdTables, type Migration, readMigrations } from "./migration-files.ts";
 
-/** A row of schema_migrations: a migration that was begun on this database. */
+/** A row of schema_migrations: a migration that was begun. */
 export interface MigrationRecord {
   version: number;
   name: string;
@@ -16,14 +16,16 @@ export interface MigrationRecord {
 /** How the schema of a database compares with the migrations of this program. */
 export type SchemaState =
   | { kind: "current" }
+  /** A migration is missing or not finished. */
   | { kind: "behind" }
-  /** A newer version has migrated it, or is doing so. What this program needs is there. */
+  /** A newer version has migrated it, or is doing so. This program can still use it. */
   | { kind: "ahead"; reason: string }
   /** Some tables are missing. */
   | { kind: "incomplete"; reason: string }
+  /** See `findConflict`. */
   | { kind: "other"; reason: string };
 
-/** The statements that create the tables for migration records and for the lease. They are safe to repeat. */
+/** The statements that create the tables for the records and for the lease. They may be repeated. */
 export const recordTables = [
   `CREATE TABLE IF NOT EXISTS schema_lease (
      id INT NOT NULL, holder VARCHAR(36) NOT NULL, expires_at BIGINT NOT NULL, PRIMARY KEY (id)
@@ -35,17 +37,16 @@ export const recordTables = [
    ) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
 ];
 
-/** What an operator does about a database that lacks something. */
 export const restoreAdvice = "Restore a backup into an empty database: npm run stoa -- restore FILE";
 
-/** Version and name of the record that marks a database while a backup is restored into it. */
+/** The record that marks a database while a backup is restored into it. */
 export const restoreMark = { version: 0, name: "restore" };
 
-/** How many missing parts a line names. */
+/** How many missing parts `incompleteReason` names. */
 const maxNamed = 8;
 const never = new AbortController().signal;
 
-/** Compares a database's records with the migrations of this program. @throws StoaError when the database is away */
+/** Compares the records and the tables with the migrations of this program. @throws StoaError when the database is away */
 export async function schemaState(db: Pick<Database, "reader">, signal: AbortSignal = never): Promise<SchemaState> {
   const migrations = await readMigrations();
   const reader = db.reader(signal);
@@ -70,8 +71,8 @@ export async function schemaState(db: Pick<Database, "reader">, signal: AbortSig
 }
 
 /**
- * Describes a database that lacks something, as one line for the operator.
- * @param parts what it lacks
+ * One line for the operator about a database that lacks something.
+ * @param parts what it lacks, such as `the table posts`
  */
 export function incompleteReason(parts: readonly string[]): string {
   const named = parts.slice(0, maxNamed).join(", ");
@@ -86,8 +87,7 @@ export async function isMigrated(db: Queryable, migrations: readonly Migration[]
 
 /**
  * The migrations that were applied to a database, in order.
- * @throws Error with one line when it is not a database of Stoa, a migration is not finished, or this program does not have
- * one of them
+ * @throws Error with one line when there is none, one is not finished, or there is a conflict (see `findConflict`)
  */
 export async function appliedMigrations(db: Queryable): Promise<Migration[]> {
   const migrations = await readMigrations();
@@ -102,7 +102,10 @@ export async function appliedMigrations(db: Queryable): Promise<Migration[]> {
   return migrations.filter(({ version }) => records.some((record) => record.version === version));
 }
 
-/** Why this program cannot use a database with these records, as one line for the operator; undefined when it can. */
+/**
+ * Why this program cannot use a database with these records, as one line for the operator; undefined when it can. Either a
+ * restore is unfinished, or this program does not have one of the migrations, or has another version of it.
+ */
 export function findConflict(
   migrations: readonly Migration[],
   records: readonly MigrationRecord[],
@@ -141,7 +144,7 @@ async function hasRecords(db: Queryable): Promise<boolean> {
   return (await listTables(db)).has("schema_migrations");
 }
 
-/** The tables that the account may see. */
+/** The names of the tables that the account may see. */
 export async function listTables(db: Queryable): Promise<Set<string>> {
   const tables = await db.rows<{ name: string }>(
     "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()",

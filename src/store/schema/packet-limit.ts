@@ -1,10 +1,10 @@
 import type { Queryable } from "../database/queryable.ts";
 
-/** The largest statements and rows hold stored responses of some 300 KiB. */
+/** The largest rows have stored responses of some 300 KiB. */
 const minBytes = 1024 * 1024;
 
 /**
- * Checks that the server accepts large packets. Otherwise single large posts and receipts would fail.
+ * Checks that the server accepts packets of the size that the largest statements and rows need.
  * @throws Error with one line for the operator
  */
 export async function checkPacketLimit(db: Queryable): Promise<void> {

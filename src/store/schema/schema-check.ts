@@ -9,18 +9,19 @@ import { tableOfTrigger, triggerStatements } from "./migration-files.ts";
 import { incompleteReason } from "./migration-records.ts";
 import { describeSchema } from "./schema-dump.ts";
 
-/** Something that is missing, and the statement that makes it. */
+/** Something that is missing, and the statement that makes it, if there is one. */
 interface Missing {
   finding: Finding;
   definition: string | undefined;
 }
 
 /**
- * Looks for missing tables, columns, indexes, keys and triggers. Additional ones are not findings.
- * @param db an account that may alter the schema, if there is one: others may not see triggers
- * @param repair restores triggers and generated columns; for a generated column the engine copies the table
- * @param options.triggers whether triggers are wanted. `note` is called with what cannot be checked, and with their state if
- * they are not wanted
+ * Finds tables, columns, indexes, foreign keys and triggers that are missing or differ from those of the migrations. Additional
+ * ones are not findings.
+ * @param db should use the account that may alter the schema: others may not see triggers
+ * @param repair whether to restore triggers and stored generated columns; for such a column the engine copies the table
+ * @param options.triggers whether triggers are wanted
+ * @param options.note called if triggers cannot be checked, or are not wanted
  */
 export async function* checkSchema(
   db: Database,
@@ -36,7 +37,7 @@ export async function* checkSchema(
   }
 }
 
-/** @returns false when the schema lacks something that the statement needs */
+/** Runs a statement that makes a missing part. @returns false when the schema lacks something that the statement needs */
 async function define(db: Database, signal: AbortSignal, definition: string): Promise<boolean> {
   try {
     await db.runDdl(signal, definition);
@@ -48,8 +49,8 @@ async function define(db: Database, signal: AbortSignal, definition: string): Pr
 }
 
 /**
- * Checks that a database has every table, column and index that requests need. Only some tables of a dump may have been
- * restored. Triggers are not checked, because each start restores them; nor are foreign keys, because no request needs them.
+ * Checks that a database has every table, column (by name) and index that requests need: a dump may have been restored in part.
+ * Triggers are not checked, because each start restores them; nor are foreign keys, because no request needs them.
  * @returns one line that names what is missing; undefined if nothing is
  */
 export async function whyIncomplete(db: Queryable): Promise<string | undefined> {
@@ -67,7 +68,7 @@ export async function whyIncomplete(db: Queryable): Promise<string | undefined> 
   return missing.length === 0 ? undefined : incompleteReason(missing);
 }
 
-/** Tables that the next migration creates again. */
+/** Tables that the next migration creates again if they are missing. */
 const onlyForMigrations = new Set(["schema_lease"]);
 
 /** The name of the column that a line describes. */
@@ -75,17 +76,17 @@ function nameOf(line: string): string {
   return line.split(" ")[0] as string;
 }
 
-/** The lines of each table, as the migrations make them. */
+/** The lines of each table in schema.txt, which is made from the migrations. */
 async function recordedSchema(): Promise<Map<string, Set<string>>> {
   return parse(await readFile(new URL("./schema.txt", import.meta.url), "utf8"));
 }
 
-/** Everything except triggers. */
+/** Lines of schema.txt that the database lacks, without triggers. */
 async function missingParts(db: Queryable): Promise<Missing[]> {
   const recorded = await recordedSchema();
   const actual = parse(await describeSchema(db));
   const generated = await generatedColumns();
-  // In a table that was copied row by row, generated columns may have become plain columns that nothing updates.
+  // A dump may have restored a generated column as a plain column, which nothing updates.
   const definitionOf = (table: string, line: string) =>
     line.endsWith(" generated") ? generated.get(`${table}.${nameOf(line)}`) : undefined;
   return [...recorded].flatMap(([table, lines]) => {
@@ -109,7 +110,7 @@ async function triggersToMake(db: Queryable, note: (line: string) => void): Prom
   });
 }
 
-/** Names the triggers that exist although none is wanted. */
+/** Tells by `note` which triggers exist although none is wanted. @returns nothing: that is no finding */
 async function noteTriggers(db: Queryable, note: (line: string) => void): Promise<Missing[]> {
   const names = [...(await triggerStatements()).keys()];
   const lacking = (await missingTriggers(db)) ?? names;

@@ -1,8 +1,8 @@
 import type { Queryable } from "../database/queryable.ts";
 
 /**
- * Describes the schema of the current database as text, the same on MySQL and MariaDB: from information_schema, without the
- * details in which they differ (display widths, the spelling of defaults and generated expressions).
+ * Describes the schema of the current database as text (see schema.txt), the same on MySQL and MariaDB: without the details in
+ * which they differ, such as display widths and the expressions of generated columns.
  */
 export async function describeSchema(db: Queryable): Promise<string> {
   const columns = await db.rows<Column>(
@@ -27,7 +27,7 @@ export async function describeSchema(db: Queryable): Promise<string> {
        CONCAT('trigger ', trigger_name, ' ', LOWER(action_timing), ' ', LOWER(event_manipulation)) AS line
      FROM information_schema.triggers WHERE trigger_schema = DATABASE() ORDER BY event_object_table, trigger_name`,
   );
-  // The engines sort an underscore differently.
+  // Sorted here, because the engines sort an underscore differently.
   const tables = [...new Set(columns.map(({ table_name }) => table_name))].sort();
   const linesOf = (lines: Line[], table: string) =>
     lines.filter((each) => each.table_name === table).map((each) => each.line);

@@ -9,13 +9,13 @@ interface Right {
 }
 
 /**
- * Checks that this account may write what a service writes. A new version may need rights on new tables, which an account
- * with rights on single tables does not get by itself.
+ * Checks that this account has the rights of grants.sql. A new version may need rights on new tables, which an administrator
+ * must grant.
  * @throws Error with one line that has the GRANT statements that are missing
  */
 export async function checkServingGrants(db: Database, signal: AbortSignal): Promise<void> {
   const reader = db.longReader(signal);
-  // An account that may do everything needs no further look.
+  // An account with all privileges needs no further check.
   const grants = await reader.rows<Record<string, string>>("SHOW GRANTS");
   if (grants.some((row) => /^GRANT ALL PRIVILEGES ON \*\.\* /.test(Object.values(row)[0] ?? ""))) return;
   const columns = await reader.rows<{ t: string; c: string }>(
@@ -43,12 +43,12 @@ export async function checkServingGrants(db: Database, signal: AbortSignal): Pro
   );
 }
 
-/** Whether this account may change receipts that are sealed. */
+/** Whether this account has the right to update receipts. */
 export function mayChangeReceipts(db: Database, signal: AbortSignal): Promise<boolean> {
   return may(db, signal, "receipts", "seq", "UPDATE");
 }
 
-/** The rights of grants.sql on single tables. */
+/** The rights to write that grants.sql gives the serving account. */
 async function neededRights(): Promise<Right[]> {
   const statements = splitStatements(await readFile(new URL("./grants.sql", import.meta.url), "utf8"));
   return statements.flatMap((statement) => {
@@ -57,7 +57,7 @@ async function neededRights(): Promise<Right[]> {
   });
 }
 
-/** Asks the server to explain a statement, for which it checks the same rights as for the statement itself. */
+/** Lets the server explain a statement: for that it checks the same rights as for running the statement. */
 async function may(
   db: Database,
   signal: AbortSignal,
@@ -75,7 +75,7 @@ async function may(
     return true;
   } catch (error) {
     const { errno } = error as { errno?: number };
-    // The account lacks a right on the table, or on a column of it. Anything else is not about rights.
+    // Both errors mean that a right is missing, on the table or on a column. Other errors are not about rights.
     if (errno === 1142 || errno === 1143) return false;
     signal.throwIfAborted();
     return true;
