@@ -1,4 +1,4 @@
-// The programs that the engines bring for their databases: mariadb-dump, mysqldump, mariadb, mysql.
+// Runs the client programs of the engines: mariadb-dump, mariadb, mysqldump, mysql.
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
@@ -9,7 +9,6 @@ import { getCACertificates } from "node:tls";
 import { type Flavour, findClient } from "../../process/programs.mjs";
 import type { DatabaseAddress } from "../database/pool/socket.ts";
 
-/** A database by its name, and where it is. */
 export type NamedDatabase = DatabaseAddress & { database: string };
 
 export interface ClientProgram {
@@ -22,7 +21,7 @@ export interface RunningProgram {
   readonly output: Readable;
   /**
    * Resolves when the program has succeeded.
-   * @throws Error with what the program said, and the server's `errno` if it has one; the signal's reason
+   * @throws Error with what the program wrote to stderr, and `errno` if that has an error of the server; the signal's reason
    */
   readonly done: Promise<void>;
   /** Ends the program if it still runs. */
@@ -37,13 +36,13 @@ const advice = {
   mysql:
     "the client of MySQL (Ubuntu: apt-get install mysql-client; Fedora: dnf install mysql; macOS: brew install mysql-client)",
 };
-/** The first descriptor after the standard ones. */
+/** The first descriptor after stdin, stdout and stderr. */
 const firstFile = 3;
 const escapes: Record<string, string> = { "\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 /**
- * The program that dumps databases of a flavour (`dump`) or runs statements on them (`sql`).
- * @param folders where it is looked for; by default on the PATH and in the usual folders
+ * Finds the program that dumps a database (`dump`) or runs statements (`sql`).
+ * @param folders where to look; by default on the PATH and in the usual folders
  * @throws Error with one line that says what to install
  */
 export function clientProgram(purpose: "dump" | "sql", flavour: Flavour, folders?: string[]): ClientProgram {
@@ -53,9 +52,9 @@ export function clientProgram(purpose: "dump" | "sql", flavour: Flavour, folders
 }
 
 /**
- * Runs a program on the database of an address. The program reads the account, the password and the keys from unnamed files
- * that it inherits: nobody can see them on its command line, in its environment or in a folder, and nothing is left of them
- * when processes are killed.
+ * Runs a program on the server of an address. The program reads the account, the password and the keys from files that it
+ * inherits and that are already deleted. So they are not in its command line or environment, and a killed program leaves
+ * nothing of them behind.
  */
 export function runClient(
   { command, flavour }: ClientProgram,
@@ -65,7 +64,7 @@ export function runClient(
 ): RunningProgram {
   const files = optionFiles(flavour, address).map(unnamedFile);
   const stdio: StdioOptions = ["pipe", "pipe", "pipe", ...files];
-  // No settings of the user apply: neither files in the home folder nor variables such as MYSQL_HOST.
+  // The user's settings do not apply: neither files in the home folder nor variables such as MYSQL_HOST.
   const env = { PATH: process.env.PATH, LC_ALL: "C" };
   const child = spawn(command, [`--defaults-file=${pathOf(0)}`, ...args], { stdio, env });
   for (const file of files) closeSync(file);
@@ -73,9 +72,9 @@ export function runClient(
   signal.addEventListener("abort", kill, { once: true });
   if (signal.aborted) kill();
   const done = ending(child, command, signal).finally(() => signal.removeEventListener("abort", kill));
-  // If the caller fails first, nobody waits for this.
+  // If the caller fails first, nobody awaits `done`: its rejection must not end this process.
   done.catch(() => {});
-  // A program that ends early says why; that its input could not be written adds nothing.
+  // When a program ends early, `done` says why. The error of writing its input adds nothing.
   child.stdin?.on("error", () => {});
   return { input: child.stdin as Writable, output: child.stdout as Readable, done, kill };
 }
@@ -88,7 +87,7 @@ async function ending(child: ChildProcess, command: string, signal: AbortSignal)
   const [code, name] = await once(child, "close").catch((error: Error) => [undefined, error.message]);
   signal.throwIfAborted();
   if (code === 0) return;
-  // mariadb shows the statement before its error. It may hold what nobody should read in a log.
+  // mariadb prints the statement before the error. It is left out, because it may have private data.
   const [error, errno] = /\bERROR (\d+) .*/s.exec(said) ?? [said];
   const lines = error.split("\n").filter((line) => line.trim() !== "" && !line.includes("[Warning]"));
   const how = lines.length > 0 ? lines.join(" ") : `it ended with ${name ?? `exit code ${code}`}`;
@@ -96,7 +95,7 @@ async function ending(child: ChildProcess, command: string, signal: AbortSignal)
   throw Object.assign(new Error(how.startsWith(own) ? how : own + how), { errno: Number(errno) || undefined });
 }
 
-/** The text of an options file, then the texts of the files that it names. */
+/** The texts of the options file and of the PEM files that it names. */
 function optionFiles(flavour: Flavour, address: DatabaseAddress): string[] {
   const { host = "localhost", port = 3306, socketPath, user, password, ssl } = address;
   const pems: string[] = [];
@@ -115,7 +114,7 @@ function optionFiles(flavour: Flavour, address: DatabaseAddress): string[] {
   if (socketPath === undefined) add("host", host);
   lines.push(`port=${port}`, `protocol=${socketPath === undefined ? "TCP" : "SOCKET"}`);
   if (ssl === undefined) {
-    // Without TLS, a password is encrypted by the server's public key, as the driver does.
+    // Without TLS, mysql encrypts the password with the server's public key, as the driver does.
     lines.push(...(flavour === "mysql" ? ["ssl-mode=DISABLED", "get-server-public-key"] : ["skip-ssl"]));
   } else {
     lines.push(...(flavour === "mysql" ? ["ssl-mode=VERIFY_IDENTITY"] : ["ssl", "ssl-verify-server-cert"]));
@@ -126,17 +125,17 @@ function optionFiles(flavour: Flavour, address: DatabaseAddress): string[] {
   return [`${lines.join("\n")}\n`, ...pems];
 }
 
-/** The path by which a program opens one of its files. */
+/** The path by which the program opens the file with this index. */
 function pathOf(index: number): string {
   return `/dev/fd/${firstFile + index}`;
 }
 
-/** @returns the descriptor of a file with this text, whose name is already removed */
+/** @returns the descriptor of a file with this text that is already deleted */
 function unnamedFile(text: string): number {
   const folder = mkdtempSync(join(tmpdir(), "stoa-client-"));
   try {
     const file = openSync(join(folder, "file"), "wx+", 0o600);
-    // Written by position: on some systems the program reads from the position of the descriptor, which must stay 0.
+    // Writing at a position leaves the descriptor's own at 0, from which the program reads on some systems.
     writeSync(file, text, 0);
     return file;
   } finally {

@@ -1,5 +1,5 @@
-// A backup is a text of SQL statements. Its second line is the header, a comment with JSON. Its last line is a comment with
-// the SHA-256 of everything before it, so a file that was cut off has none.
+// A backup is a text of SQL statements. Its second line is the header: a comment with JSON. Its last line is a comment with the
+// SHA-256 of everything before it; a file that was cut off lacks that line.
 import type { Migration } from "../schema/migration-files.ts";
 
 export interface BackupHeader {
@@ -10,7 +10,7 @@ export interface BackupHeader {
   engine: string;
   /** The migrations that the schema consists of: name and checksum. */
   schema: { name: string; checksum: string }[];
-  /** The newest receipt. */
+  /** The newest receipt in the backup. */
   head: { seq: number; hash: string };
 }
 
@@ -18,7 +18,7 @@ const title = "-- A backup of Stoa. Restore it into an empty database: npm run s
 const headerLine =
   /^-- .*\n-- header (\{"format":2,"made_at":"[-\d:.TZ]+","engine":"(?:MariaDB|MySQL) [\d.]+","schema":\[(?:\{"name":"\w+","checksum":"\w+"\},?)+\],"head":\{"seq":\d+,"hash":"[0-9a-f]{64}"\}\})\n/;
 const endLine = /^-- sha256 ([0-9a-f]{64})\n$/;
-/** The header is within the first bytes of the file. */
+/** The header ends within this many bytes from the beginning. */
 export const maxHeaderBytes = 64 * 1024;
 /** The length of the last line. */
 export const endBytes = endText("0".repeat(64)).length;
@@ -32,15 +32,13 @@ export function endText(sha256: string): string {
   return `-- sha256 ${sha256}\n`;
 }
 
-/** @returns the SHA-256 of the last line; undefined if it is not one */
+/** Reads the SHA-256 from the last line; undefined if `text` is not such a line. */
 export function parseEnd(text: string): string | undefined {
   return endLine.exec(text)?.[1];
 }
 
 /**
- * Reads the header.
- * @param start the beginning of a file
- * @returns undefined if it is not a backup
+ * Reads the header from the first `maxHeaderBytes` of a file; undefined if it is not a backup.
  * @throws Error with one line if the backup has another format
  */
 export function parseHeader(start: string): BackupHeader | undefined {
@@ -56,7 +54,7 @@ export function parseHeader(start: string): BackupHeader | undefined {
   );
 }
 
-/** Why a backup of this schema cannot be restored by a program with these migrations; undefined when it can. */
+/** Why a program with the migrations `known` cannot restore this backup, in one line; undefined if it can. */
 export function findSchemaProblem({ schema }: BackupHeader, known: readonly Migration[]): string | undefined {
   for (const { name, checksum } of schema) {
     const migration = known.find((each) => each.name === name);

@@ -17,7 +17,7 @@ import { flavourOf, readEngine } from "./server.ts";
 const goneMs = 2_000;
 const pollMs = 100;
 
-/** A file can only hold statements: the client runs none of its own commands, which could reach files and programs. */
+/** In binary mode the client runs no commands of its own but DELIMITER. Others could read files and start programs. */
 const clientArgs = [
   "--batch",
   "--binary-mode",
@@ -30,7 +30,7 @@ const clientArgs = [
 
 export interface RestoreOptions {
   header: BackupHeader;
-  /** The bytes of the backup. They have been checked, and are checked again: it throws at the end if they have changed. */
+  /** The bytes of the backup without its last line. Throws at the end if their checksum is wrong. */
   content: AsyncIterable<Buffer>;
   /** An account that may create tables and triggers. */
   migrating: NamedDatabase;
@@ -42,10 +42,10 @@ export interface RestoreOptions {
 }
 
 /**
- * Restores a backup into an empty database. The database is marked until the restore is complete, so that no service starts
- * on it. A restore that failed can be run again.
- * @throws Error with one line when the database is not empty, somebody uses it, the backup is not for this program, or the
- *   client fails; the signal's reason
+ * Restores a backup into an empty database. A mark keeps services from starting on it until the restore is complete. A restore
+ * that failed can be run again.
+ * @throws Error with one line when the database is not empty or in use, when the backup is of another version or engine, or
+ *   when the client program fails; the signal's reason
  */
 export async function restoreBackup(options: RestoreOptions): Promise<void> {
   const { header, serving, db, signal } = options;
@@ -55,7 +55,8 @@ export async function restoreBackup(options: RestoreOptions): Promise<void> {
   const reader = db.longReader(signal);
   await findRemains(reader);
   const program = clientProgram("sql", checkEngine(header, await readEngine(reader)));
-  // The lease keeps out other restores, and services that start. It is always released.
+  // The lease keeps out other restores, and services that start. `signal` only ends the wait for the lease, so that the lease
+  // can be released after an abort.
   const waiting = new AbortController();
   const giveUp = () => waiting.abort(signal.reason);
   signal.addEventListener("abort", giveUp);
@@ -64,7 +65,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<void> {
     await load(program, options);
     await keepIdsTaken(options);
     await checkRestored(options);
-    // The backup of an older version has no log.
+    // A backup of an older version may lack the tables of the log.
     const mayHaveLog = (await listTables(reader)).has("log_head");
     await db.transaction(signal, async (tx) => {
       if (mayHaveLog && (await readLogHead(tx)).size > 0) await putLogRestored(tx, true);
@@ -73,14 +74,14 @@ export async function restoreBackup(options: RestoreOptions): Promise<void> {
   });
 }
 
-/** @returns the flavour of both. @throws Error when the backup is of the other engine: their dumps differ */
+/** @returns the engine of the backup and of the server. @throws Error when they differ, because their dumps do */
 function checkEngine({ engine }: BackupHeader, here: string): ClientProgram["flavour"] {
   const flavour = flavourOf(here);
   if (flavourOf(engine) === flavour) return flavour;
   throw new Error(`The backup is of ${engine}, and this server is ${here}. Restore it on a server of the same engine.`);
 }
 
-/** Feeds the client with the statements of the backup. */
+/** Lets the client program run the statements of the backup. */
 async function load(program: ClientProgram, options: RestoreOptions): Promise<void> {
   const { migrating, db, signal } = options;
   const preparation = prepare(await findRemains(db.longReader(signal)));
@@ -89,7 +90,7 @@ async function load(program: ClientProgram, options: RestoreOptions): Promise<vo
   const warning = firstWarning(client.output);
   try {
     await pipeline(statements(preparation, options), client.input).catch(async (error) => {
-      // A client that ends early says why.
+      // If the client has ended early, its own error says why.
       await client.done;
       throw error;
     });
@@ -103,9 +104,10 @@ async function load(program: ClientProgram, options: RestoreOptions): Promise<vo
 }
 
 /**
- * A server that is not strict warns when it changes a value.
+ * Finds the warning of a server that has changed a value, because it is not strict.
  * @param output of a client that shows warnings
- * @returns the first warning, but for those about values of generated columns and about the row of the lease
+ * @returns the first warning, except those about values of generated columns (1906) and about rows that INSERT IGNORE skips
+ *   (1062)
  */
 async function firstWarning(output: Readable): Promise<string | undefined> {
   let first: string | undefined;
@@ -123,7 +125,7 @@ async function* statements(preparation: string, { content, db }: RestoreOptions)
   }
 }
 
-/** Statements that mark the database and remove what an unfinished restore has left. */
+/** The statements that mark the database, and remove the tables that an unfinished restore has left. */
 function prepare(remains: readonly string[]): string {
   const { version, name } = restoreMark;
   return [
@@ -136,7 +138,7 @@ function prepare(remains: readonly string[]): string {
     .join("");
 }
 
-/** Reserves the ids of removed posts and comments. Otherwise the server would continue after the highest id of the table. */
+/** Keeps the ids of removed posts and comments from being used again: they are not in the tables whose ids are counted up. */
 async function keepIdsTaken({ db, signal }: RestoreOptions): Promise<void> {
   const reader = db.longReader(signal);
   const present = await listTables(reader);
@@ -147,7 +149,7 @@ async function keepIdsTaken({ db, signal }: RestoreOptions): Promise<void> {
   }
 }
 
-/** @throws Error when the database is not the one that the header describes */
+/** @throws Error when the restored migrations or the newest receipt differ from the header */
 async function checkRestored({ db, header, signal }: RestoreOptions): Promise<void> {
   const reader = db.longReader(signal);
   const records = (await readRecords(reader)).filter(({ version }) => version !== restoreMark.version);
@@ -178,8 +180,9 @@ async function findRemains(db: Queryable): Promise<string[]> {
 }
 
 /**
- * Checks that no service uses the database. A running service keeps connections open, even if its database was recreated.
- * @throws Error when an account that this one may see uses the database
+ * Checks that no service uses the database. A running service has open connections, even if its database was recreated. The
+ * serving account sees its own connections; those of others only with the right PROCESS.
+ * @throws Error when another connection uses the database
  */
 async function checkUnused(serving: NamedDatabase, signal: AbortSignal): Promise<void> {
   const db = new Database({ address: serving, connections: 1 });

@@ -8,7 +8,7 @@ export async function readEngine(db: Queryable): Promise<string> {
   return `${rest.includes("MariaDB") ? "MariaDB" : "MySQL"} ${number}`;
 }
 
-/** @param engine with its version */
+/** @param engine as `readEngine` returns it */
 export function flavourOf(engine: string): Flavour {
   return engine.startsWith("MariaDB ") ? "mariadb" : "mysql";
 }

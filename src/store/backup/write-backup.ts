@@ -9,19 +9,19 @@ import { type BackupHeader, endText, headerText } from "./format.ts";
 import { flavourOf, readEngine } from "./server.ts";
 
 /**
- * Client addresses must be deleted when their limit ends, which a backup could not ensure. Services make the rows of search
- * again. The last fsck has not checked a restored database.
+ * Tables whose rows are not in backups. Client addresses must be deleted when their limits end, also from backups. Services
+ * make the rows of search again. The last fsck has not checked the restored database.
  */
 const withoutRows = /^(?:address_limits|last_fsck|search_\w+)$/;
-/** A restore creates its row again. */
+/** Not in backups: a restore creates it. */
 const leaseTable = "schema_lease";
 /** The dump begins with this table, so that the header can name the head of the same snapshot. */
 const headTable = "ledger_head";
 const headStatement = /^INSERT INTO `ledger_head` \((.*)\) VALUES\s*\((.*)\);\n/;
 
 /**
- * The rows as INSERT statements, from one snapshot, without locks. The schema comes from the migrations: so any account may
- * restore it, whichever account made the triggers.
+ * The rows as INSERT statements, from one snapshot, without locks. The schema comes from the migrations, so that an account can
+ * restore triggers that another account made.
  */
 const dumpArgs = [
   "--single-transaction",
@@ -38,16 +38,16 @@ const dumpArgs = [
   "--net-buffer-length=262144",
 ];
 const mysqlDumpArgs = ["--set-gtid-purged=OFF", "--column-statistics=0", "--loose-skip-masking-policies"];
-/** How many bytes of a dump are looked through for the head. */
+/** The first statement of a dump ends within this many bytes. */
 const maxHeadBytes = 64 * 1024;
 
 /**
- * Values are read and written unchanged: an id of 0 does not become a new id, and times are UTC. Foreign keys are not
- * checked: rows come in any order, and a faithful copy also has orphaned rows. Statements have no timeout.
+ * With the `settings`, values are restored unchanged: an id of 0 does not become a new id, and times are UTC. Foreign keys are
+ * not checked, because rows come in any order, and orphaned rows are restored too. Statements have no timeout.
  */
 const general = ["SET NAMES utf8mb4", "SET SESSION time_zone = '+00:00', foreign_key_checks = 0"];
 const settings = {
-  // mariadb-dump has values for generated columns. A strict MariaDB refuses them; otherwise it warns and computes its own.
+  // mariadb-dump writes values of generated columns. A strict MariaDB refuses them; another one warns and computes its own.
   mariadb: [
     ...general,
     "SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO'",
@@ -64,19 +64,19 @@ export interface BackupOptions {
   address: NamedDatabase;
   signal: AbortSignal;
   now: Date;
-  /** Receives the next part of the text. The backup waits for it. */
+  /** Writes the next part of the text. The backup waits until it has. */
   write(text: Buffer): Promise<void>;
 }
 
 export interface BackupSummary {
   header: BackupHeader;
-  /** Tables that are not Stoa's. They are not in the backup. */
+  /** Tables that are not Stoa's, and so not in the backup. */
   foreign: string[];
 }
 
 /**
- * Writes a whole database as it is at one moment, by the dump program of its engine. Others may read and write meanwhile.
- * @throws Error with one line when the database holds no Stoa or is migrated meanwhile, or when the program fails; StoaError
+ * Writes a snapshot of a whole database, by the dump program of its engine. Others may read and write meanwhile.
+ * @throws Error with one line when the database is not Stoa's or is migrated meanwhile, or when the program fails; StoaError
  *   when the database is away; the signal's reason
  */
 export async function writeBackup(options: BackupOptions): Promise<BackupSummary> {
@@ -87,10 +87,10 @@ export async function writeBackup(options: BackupOptions): Promise<BackupSummary
     const migrations = await appliedMigrations(reader);
     const present = await listTables(reader);
     const tables = ownTables(present, migrations);
-    // A ledger without a head is reported before anything is dumped.
+    // Throws before anything is dumped if the ledger has no head.
     await readHead(reader);
     const engine = await readEngine(reader);
-    // Changes of the schema are not part of a snapshot.
+    // The snapshot does not cover the schema, so the schema must not change meanwhile.
     const before = await describeSchema(reader);
     const checkSchemaStayed = async () => {
       const applied = await appliedMigrations(reader);
@@ -138,7 +138,7 @@ async function copy(
   return header;
 }
 
-/** The INSERT statements of the tables, in parts. The first part has the whole statement of the first table. */
+/** The INSERT statements of the tables, in parts. The first part has the whole first statement. */
 async function* dump(
   engine: string,
   tables: readonly string[],
@@ -158,7 +158,7 @@ async function* dump(
         continue;
       }
       begun = Buffer.concat([begun, bytes]);
-      // Before the first statement, MariaDB prints a line that other clients do not understand.
+      // Skips what comes before: mariadb-dump prints a line that other clients do not understand.
       const start = begun.indexOf("INSERT INTO ");
       if (begun.length < maxHeadBytes && (start < 0 || begun.indexOf(";\n", start) < 0)) continue;
       yield begun.subarray(Math.max(start, 0));
@@ -170,7 +170,7 @@ async function* dump(
   }
 }
 
-/** The head of the ledger in the first statement of a dump. @throws Error if that is another statement */
+/** Reads the head of the ledger from the first statement of a dump. @throws Error if that is another statement */
 function dumpedHead(text: string): BackupHeader["head"] {
   const [, names, values] = headStatement.exec(text) ?? [];
   if (names === undefined || values === undefined)
@@ -187,11 +187,11 @@ function ownTables(present: ReadonlySet<string>, migrations: readonly Migration[
   return names;
 }
 
-/** The schema from the migrations, with its triggers. The account that restores it becomes their definer. */
+/** The statements of the migrations that make the schema. The account that restores them becomes the definer of triggers. */
 function schemaText(engine: string, migrations: readonly Migration[]): string {
   const definitions = migrations
     .flatMap(({ statements }) => statements)
-    // The rows come from the tables.
+    // Without INSERT and UPDATE: the dump has the rows.
     .filter((statement) => /^(?:CREATE|ALTER|DROP|RENAME)\b/i.test(statement));
   return (
     [...settings[flavourOf(engine)], ...recordTables, ...definitions]
