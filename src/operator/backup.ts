@@ -7,7 +7,7 @@ import { type BackupSummary, writeBackup } from "../store/backup/write-backup.ts
 import { commonHelp, type OperatorCommand, type OperatorContext } from "./command.ts";
 import { withAddresses } from "./database.ts";
 
-const help = `Usage: stoa backup FILE
+const help = `Usage: npm run stoa -- backup FILE
 
 Writes the whole database to FILE, as it is at one moment, by mariadb-dump or mysqldump. The service may run meanwhile.
 FILE is SQL text that only its owner may read. It appears when it is complete. Its header names the engine, the schema and

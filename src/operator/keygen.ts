@@ -6,7 +6,7 @@ import { formatVkey } from "../tlog/notes/key.ts";
 import { fileOf } from "./backup.ts";
 import { commonHelp, type OperatorCommand } from "./command.ts";
 
-const help = `Usage: stoa keygen [--json] FILE
+const help = `Usage: npm run stoa -- keygen [--json] FILE
 
 Makes the key of a log, and writes it to FILE, which only its owner may read. An existing FILE stays as it is. The key is
 bound to the name of the log: STOA_LOG_ORIGIN, by default the address of STOA_SITE_URL without its scheme and /log after it.

@@ -11,8 +11,8 @@ import { checkMigrated, withDatabase } from "./database.ts";
 import { runLogRecovery } from "./recover-log.ts";
 import { sealClock } from "./seal-clock.ts";
 
-const help = `Usage: stoa recover [--abandon SEQ:HASH --note TEXT]
-       stoa recover --log [--from DIR|URL] [--as-is] [--begin-anew ORIGIN] [--json]
+const help = `Usage: npm run stoa -- recover [--abandon SEQ:HASH --note TEXT]
+       npm run stoa -- recover --log [--from DIR|URL] [--as-is] [--begin-anew ORIGIN] [--json]
 
 Compares the ledger in the database with the newest receipt that this replica has served. The replica remembers that
 receipt in its data folder. A database that was restored from a backup may have lost receipts that were served; the

@@ -11,7 +11,7 @@ import { commonHelp, type OperatorCommand } from "./command.ts";
 import { withDatabase } from "./database.ts";
 import { silentLog } from "./seal-clock.ts";
 
-const help = `Usage: stoa restore FILE
+const help = `Usage: npm run stoa -- restore FILE
 
 Restores a backup into an empty database, then verifies its ledger. The service must not run. FILE is read to its end
 before anything is written: a file that was cut off or changed is refused. A restore that failed can be run again. Until

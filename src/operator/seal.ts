@@ -15,7 +15,7 @@ import { commonHelp, type OperatorCommand, type OperatorContext } from "./comman
 import { checkMigrated, withDatabase } from "./database.ts";
 import { sealClock, silentLog } from "./seal-clock.ts";
 
-const help = `Usage: stoa seal [--catch-up] [--through DATE]
+const help = `Usage: npm run stoa -- seal [--catch-up] [--through DATE]
 
 Lists the days that would be sealed, and says whether anything blocks sealing. With --catch-up the command seals them,
 however many they are. By this you confirm that the clock is right and that these days have passed. The service may run.

@@ -133,12 +133,14 @@ function pathOf(index: number): string {
 /** @returns the descriptor of a file with this text that is already deleted */
 function unnamedFile(text: string): number {
   const folder = mkdtempSync(join(tmpdir(), "stoa-client-"));
+  let file: number;
   try {
-    const file = openSync(join(folder, "file"), "wx+", 0o600);
-    // Writing at a position leaves the descriptor's own at 0, from which the program reads on some systems.
-    writeSync(file, text, 0);
-    return file;
+    file = openSync(join(folder, "file"), "wx+", 0o600);
   } finally {
     rmSync(folder, { recursive: true });
   }
+  // The text may hold a password, so the file has no name any more, whenever this process may be killed. Writing at a
+  // position leaves the descriptor's own at 0, from which the program reads on some systems.
+  writeSync(file, text, 0);
+  return file;
 }
