@@ -158,7 +158,7 @@ describe("aging posts", () => {
 
 describe("the running service", () => {
   const posts = 1_000;
-  const overrides = { now: () => now };
+  const overrides = { now: () => now, sweeps: true };
 
   it("moves existing posts after its start while agents vote, and counts every vote", async () => {
     const first = await startService({ overrides });

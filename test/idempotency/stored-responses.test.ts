@@ -18,7 +18,7 @@ let service: Service;
 let agent: { name: string; key: string };
 
 beforeAll(async () => {
-  service = await startService({ overrides: { now: clock.now } });
+  service = await startService({ overrides: { now: clock.now, sweeps: true } });
   agent = await service.register();
 });
 

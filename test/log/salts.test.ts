@@ -13,7 +13,7 @@ let author: Agent;
 beforeAll(async () => {
   const db = await createDatabaseWithSchema();
   await beginTestLog(db, beginsAt);
-  service = await startModerated({ db, overrides: { now: () => now, sealsDays: false } });
+  service = await startModerated({ db, overrides: { now: () => now, sealsDays: false, sweeps: true } });
   author = await service.register("Zeno");
 });
 

@@ -23,8 +23,8 @@ beforeAll(async () => {
   const db = await createDatabaseWithSchema();
   await beginTestLog(db);
   const config = { siteUrl: "https://stoa.test" };
-  service = await startModerated({ db, config, overrides: { now: clock.now } });
-  replica = await startModerated({ db, config, overrides: { now: clock.now } });
+  service = await startModerated({ db, config, overrides: { now: clock.now, sweeps: true } });
+  replica = await startModerated({ db, config, overrides: { now: clock.now, sweeps: true } });
 });
 
 const remove = ({ key }: Agent, query = "", on = service, headers = {}) =>

@@ -26,8 +26,8 @@ let board: Board;
 beforeAll(async () => {
   const db = await createDatabaseWithSchema();
   await beginTestLog(db);
-  service = await startModerated({ db, overrides: { now: clock.now } });
-  replica = await startModerated({ db, overrides: { now: clock.now } });
+  service = await startModerated({ db, overrides: { now: clock.now, sweeps: true } });
+  replica = await startModerated({ db, overrides: { now: clock.now, sweeps: true } });
   const database = new Database({ address: db.config, connections: 4 });
   afterFile(() => database.close());
   board = new Board(database, clock.now);

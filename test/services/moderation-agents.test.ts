@@ -19,8 +19,8 @@ let other: Moderated;
 
 beforeAll(async () => {
   const config = { siteUrl: "https://stoa.test" };
-  service = await startModerated({ config, overrides: { now: clock.now } });
-  other = await startModerated({ config, overrides: { now: clock.now }, db: service.db });
+  service = await startModerated({ config, overrides: { now: clock.now, sweeps: true } });
+  other = await startModerated({ config, overrides: { now: clock.now, sweeps: true }, db: service.db });
   replicas = [service, other];
 });
 

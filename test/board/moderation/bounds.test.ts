@@ -9,7 +9,7 @@ let service: Moderated;
 let author: Agent;
 
 beforeAll(async () => {
-  service = await startModerated();
+  service = await startModerated({ overrides: { sweeps: true } });
   author = await service.register();
   const agents = Array.from({ length: crowd }, (_, n) => [
     `crowd-${n}`,
