@@ -1,14 +1,20 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type DescMethod } from "@bufbuild/protobuf";
 import type { ServerEvent, ServerEventBus } from "@modelcontextprotocol/server";
-import { InboxService, WatchInboxRequestSchema } from "../../gen/stoa/v1/inbox_service_pb.js";
+import {
+  InboxService,
+  ListInboxRequestSchema,
+  type ListInboxResponse,
+  WatchInboxRequestSchema,
+} from "../../gen/stoa/v1/inbox_service_pb.js";
 import type { InterceptorsOf, ServiceTable } from "../calls/service-table.ts";
 import { createStreamCall } from "../calls/stream-call.ts";
+import { createUnaryCall } from "../calls/unary-call.ts";
 import type { StreamFormat } from "../http/rest/stream.ts";
 import type { OpenStreams } from "../http/streams/open-streams.ts";
 import { inboxUri } from "./resources.ts";
 import type { Visitor } from "./visitor.ts";
 
-const rpc = InboxService.method.watchInbox;
+const { listInbox, watchInbox } = InboxService.method;
 
 /** Server-sent events, which the SDK has written. */
 export const eventBytes: StreamFormat<Uint8Array> = {
@@ -36,19 +42,27 @@ export function createListen(
   interceptors: InterceptorsOf,
   streams: Pick<OpenStreams, "add">,
 ): Listen {
-  const served = services.find(({ service }) => service === rpc.parent);
+  const served = services.find(({ service }) => service === InboxService);
   if (served === undefined) throw new Error("Nothing serves inboxes.");
-  const call = createStreamCall(rpc, served.implementation, interceptors);
+  const list = createUnaryCall(listInbox, served.implementation, interceptors);
+  const watch = createStreamCall(watchInbox, served.implementation, interceptors);
   return async (visitor) => {
     const { context } = visitor;
-    const caller = await visitor.admit(rpc, undefined);
+    const caller = await visitor.admit(watchInbox, undefined);
     streams.add(context);
-    const items = await call(create(WatchInboxRequestSchema, { follow: true }), {
+    const init = (rpc: DescMethod) => ({
       method: "POST",
       url: context.url,
       headers: () => new Headers(),
       call: context.call(rpc, caller, null),
     });
+    // The client is told next that this listens. Whatever comes from then on is news, however late the stream begins.
+    const { message } = await list(create(ListInboxRequestSchema, { limit: 1n }), init(listInbox)).catch((error) => {
+      throw visitor.fail(error).known;
+    });
+    const [newest] = (message as ListInboxResponse).items;
+    const from = (newest?.id ?? 0n) + 1n;
+    const items = await watch(create(WatchInboxRequestSchema, { from, follow: true }), init(watchInbox));
     const end = Promise.withResolvers<void>();
     let isWaiting = false;
     const follow = async (tell: (event: ServerEvent) => void) => {
