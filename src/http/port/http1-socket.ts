@@ -11,7 +11,7 @@ const SLICE_BYTES = 4 * 1024;
 /** How much is given to the system at a time, in bytes. */
 const PIECE_BYTES = 64 * 1024;
 /** Up to this size, a head and its body are copied into one: to write two takes longer. */
-const SHORT_BYTES = 4 * 1024;
+const SHORT_BYTES = 16 * 1024;
 
 type WriteCallback = (error?: Error | null) => void;
 
