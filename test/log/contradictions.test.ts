@@ -1,24 +1,10 @@
-// What is served while the database contradicts what was published, or cannot be published.
+// What is served while the database contradicts what was published.
 import { expect, it } from "vitest";
-import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
-import { createDatabaseWithSchema } from "../support/database.ts";
-import { beginTestLog, untilPublished } from "../support/log.ts";
-import { type Service, startService } from "../support/service.ts";
-
-async function start(): Promise<{ service: Service; post: number; key: string }> {
-  const db = await createDatabaseWithSchema();
-  const keyText = formatSignerKey(await beginTestLog(db));
-  const service = await startService({ db, config: { boardLog: { mayBegin: true, origin: undefined, keyText } } });
-  const { key } = await service.register();
-  const { body } = await service.rest("posts", { key, body: { title: "A race", body: "Achilles" } });
-  const post = body.post.id;
-  await untilPublished(service);
-  expect((await fetch(`${service.url}/api/v1/posts/${post}/proof`)).status).toBe(200);
-  return { service, post, key };
-}
+import { startService } from "../support/service.ts";
+import { startWithPost } from "./service-with-post.ts";
 
 it("a text that was changed in the database is not proved, and the operator is warned until it is restored", async () => {
-  const { service, post } = await start();
+  const { service, post } = await startWithPost();
   const { db, rest } = service;
   await db.rows("UPDATE posts SET body = 'The tortoise' WHERE id = ?", [post]);
   expect(await rest(`posts/${post}/proof`)).toMatchObject({
@@ -32,7 +18,7 @@ it("a text that was changed in the database is not proved, and the operator is w
 });
 
 it("a tile or an entry that was changed in the database is not served", async () => {
-  const { service } = await start();
+  const { service } = await startWithPost();
   const { db, rest } = service;
   // Another replica has no tiles in memory.
   const other = await startService({ db });
@@ -53,7 +39,7 @@ it("a tile or an entry that was changed in the database is not served", async ()
 });
 
 it("an entry that was published and that the database lacks is 503, and not missing", async () => {
-  const { service } = await start();
+  const { service } = await startWithPost();
   const { db, rest } = service;
   await db.rows("DROP TRIGGER IF EXISTS log_entries_are_not_deleted");
   const { size } = (await rest("log/entries?limit=1")).body;
@@ -68,25 +54,8 @@ it("an entry that was published and that the database lacks is 503, and not miss
   expect([before.status, before.body.next_from]).toEqual([200, lost - 1]);
 });
 
-it("while the log is frozen the board writes on, and a proof of what is new waits 5 seconds and then gets 503", async () => {
-  const { service, key } = await start();
-  const { db, rest } = service;
-  const before = await (await fetch(`${service.url}/log/checkpoint`)).text();
-  await db.rows("UPDATE log_head SET restored = 1");
-  const { status, body } = await rest("posts", { key, body: { title: "While it is frozen" } });
-  expect(status).toBe(201);
-  expect(await rest(`posts/${body.post.id}/proof`)).toMatchObject({
-    status: 503,
-    body: { error: "unavailable", message: "The log does not have this yet.", retry_after_seconds: 1 },
-  });
-  expect(await (await fetch(`${service.url}/log/checkpoint`)).text()).toBe(before);
-  expect((await rest("/readyz")).body.warning).toMatch(
-    /^The log is frozen, and nothing is added to it\. .* recover --log/,
-  );
-});
-
 it("a text or removal is looked for among the newest 10,000 entries of its item, however many there are", async () => {
-  const { service, post, key } = await start();
+  const { service, post, key } = await startWithPost();
   const { db, rest } = service;
   const add = async (from: number, entry: string, to = post) => {
     const rows = Array.from({ length: 10_001 }, (_, at) => `(${from + at}, 'post', ${to}, '${entry}')`);

@@ -2,7 +2,7 @@
 import { cpSync } from "node:fs";
 import { expect } from "vitest";
 import { asBefore, grownLog, publishAndDie, treeIn } from "./interruption.ts";
-import { never, temporaryFolder } from "./support.ts";
+import { type GrowingLog, never, temporaryFolder } from "./support.ts";
 
 const before = 65_534;
 const grown = before + 4;
@@ -40,4 +40,12 @@ export async function killAtEverySecond(first: number): Promise<string[]> {
     }
   }
   return [...found].sort();
+}
+
+/** Checks that a start goes on from a folder, and has the whole log. */
+export async function expectToGoOn(log: GrowingLog, path: string, size: number): Promise<void> {
+  const next = await log.publisher(path);
+  await next.publish(never);
+  expect([next.obstacle, next.tree?.size, (await log.head()).signed]).toEqual([undefined, size, size]);
+  await next.stop();
 }

@@ -19,22 +19,6 @@ it("gives entries their indexes, in the order of their ids, and publishes each t
   expect(await log.faults()).toEqual([]);
 });
 
-it("grows through every size to 300, and past 256 × 256", async () => {
-  const { run } = await startLogReplica(log.db.config, log.key);
-  await log.write(1);
-  await runUntil(run, log.isPublished);
-  for (let size = 3; size <= 300; size++) {
-    await log.write(1);
-    await run();
-    expect(await log.head()).toEqual({ size, signed: size });
-  }
-  expect(await log.faults()).toEqual([]);
-  await log.write(256 * 256 - 298);
-  await run();
-  expect(await log.head()).toEqual({ size: 65_538, signed: 65_538 });
-  expect(await log.faults()).toEqual([]);
-});
-
 it("acts and receipts follow the outbox, each once, and those from before the log are imported", async () => {
   const { run } = await startLogReplica(log.db.config, log.key);
   await log.db.pool.query(

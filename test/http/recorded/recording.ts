@@ -4,13 +4,10 @@
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { expect, it } from "vitest";
-import { defaultQuotas } from "../../../src/rate-limits/quota.ts";
+import { expect } from "vitest";
 import { type Service, type ServiceOptions, startService } from "../../support/service.ts";
 import type { Case } from "./cases.ts";
-import { exchangeBytes, exchangeHttp1, exchangeHttp2, openSession, type Reply } from "./exchange.ts";
-import { limitedCases } from "./limited-cases.ts";
-import { malformed } from "./malformed-cases.ts";
+import type { exchangeHttp1, Reply } from "./exchange.ts";
 import { mcpCases } from "./mcp-cases.ts";
 import { restCases } from "./rest-cases.ts";
 import { rpcCases } from "./rpc-cases.ts";
@@ -26,7 +23,10 @@ interface Recording {
 /** Bodies beyond this length are recorded by their hash, in characters. */
 const longestBody = 160;
 
-async function startWorld(options: ServiceOptions = {}): Promise<{ service: Service; keys: Map<string, string> }> {
+/** A service with a few posts, whose clock stands still. */
+export async function startWorld(
+  options: ServiceOptions = {},
+): Promise<{ service: Service; keys: Map<string, string> }> {
   const now = () => Date.parse("2026-03-01T12:00:00.000Z");
   const service = await startService({
     config: {
@@ -80,7 +80,7 @@ function fieldsText(fields: readonly [string, string][], hasDuration = false): s
   return fields.map(([name, value]) => `${name}: ${shownAs[name.toLowerCase()] ?? settled(value)}`).join("\n");
 }
 
-class Recorder {
+export class Recorder {
   readonly recording: Recording = { fields: [], replies: {} };
 
   add(name: string, reply: Reply | undefined): void {
@@ -106,7 +106,8 @@ function shown({ fields }: Recording, reply: Recorded | undefined): string {
   return [status, fields[index], "", body, ...(trailers === undefined ? [] : ["", trailers])].join("\n");
 }
 
-function compare(file: string, { recording }: Recorder): void {
+/** Compares what was recorded with the file of this name, or writes that file. */
+export function compare(file: string, { recording }: Recorder): void {
   const path = new URL(`./${file}.json`, import.meta.url);
   if (process.env.STOA_RECORD === "1") {
     const lines = (items: string[]) => items.join(",\n");
@@ -126,7 +127,8 @@ function compare(file: string, { recording }: Recorder): void {
 
 type Send = (each: Case) => Promise<Reply | undefined>;
 
-async function record(
+/** Sends requests one by one, and records the replies. */
+export async function record(
   cases: readonly Case[],
   keys: ReadonlyMap<string, string>,
   send: (request: Parameters<typeof exchangeHttp1>[1]) => ReturnType<Send>,
@@ -140,7 +142,8 @@ async function record(
   return recorder;
 }
 
-const withLength: (send: (request: Parameters<typeof exchangeHttp1>[1]) => ReturnType<Send>) => typeof send =
+/** Sends a request with the length of its body. */
+export const withLength: (send: (request: Parameters<typeof exchangeHttp1>[1]) => ReturnType<Send>) => typeof send =
   (send) => (request) =>
     send({
       ...request,
@@ -150,51 +153,5 @@ const withLength: (send: (request: Parameters<typeof exchangeHttp1>[1]) => Retur
           : [...request.headers, ["Content-Length", String(request.body.length)]],
     });
 
-const sets: Record<string, () => Promise<Case[]> | Case[]> = { rest: restCases, rpc: rpcCases, mcp: mcpCases };
-
-it.each(Object.keys(sets))("over HTTP/1.1, replies are as recorded: %s", async (set) => {
-  const { service, keys } = await startWorld();
-  const cases = (await sets[set]?.()) ?? [];
-  compare(
-    `${set}-http1`,
-    await record(
-      cases,
-      keys,
-      withLength((request) => exchangeHttp1(service.url, request)),
-    ),
-  );
-});
-
-it.each(Object.keys(sets))("over HTTP/2, replies are as recorded: %s", async (set) => {
-  const { service, keys } = await startWorld();
-  // The values of fields do not depend on the version of HTTP.
-  const cases = ((await sets[set]?.()) ?? []).filter(({ name }) => !/: \??\w+ ?= ?/.test(name));
-  let session = openSession(service.url);
-  const send = withLength((request) => {
-    if (session.closed || session.destroyed) session = openSession(service.url);
-    return exchangeHttp2(session, request);
-  });
-  compare(`${set}-http2`, await record(cases, keys, send));
-  session.destroy();
-});
-
-it("replies that tell of limits are as recorded", async () => {
-  const { service, keys } = await startWorld({ config: { rateLimits: defaultQuotas } });
-  compare(
-    "limits",
-    await record(
-      limitedCases(),
-      keys,
-      withLength((request) => exchangeHttp1(service.url, request)),
-    ),
-  );
-});
-
-it("replies to malformed requests are as recorded", async () => {
-  const { service } = await startWorld();
-  const recorder = new Recorder();
-  for (const [name, text] of Object.entries(malformed)) {
-    recorder.add(name, await exchangeBytes(service.url, Buffer.from(text, "latin1")));
-  }
-  compare("malformed", recorder);
-});
+/** The requests over both versions of HTTP, by the part of the service that answers them. */
+export const sets: Record<string, () => Promise<Case[]> | Case[]> = { rest: restCases, rpc: rpcCases, mcp: mcpCases };

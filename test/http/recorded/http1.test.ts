@@ -1,0 +1,41 @@
+// Replies over HTTP/1.1, those that tell of limits, and those to malformed requests are as they were recorded.
+import { it } from "vitest";
+import { defaultQuotas } from "../../../src/rate-limits/quota.ts";
+import { exchangeBytes, exchangeHttp1 } from "./exchange.ts";
+import { limitedCases } from "./limited-cases.ts";
+import { malformed } from "./malformed-cases.ts";
+import { compare, Recorder, record, sets, startWorld, withLength } from "./recording.ts";
+
+it.each(Object.keys(sets))("over HTTP/1.1, replies are as recorded: %s", async (set) => {
+  const { service, keys } = await startWorld();
+  const cases = (await sets[set]?.()) ?? [];
+  compare(
+    `${set}-http1`,
+    await record(
+      cases,
+      keys,
+      withLength((request) => exchangeHttp1(service.url, request)),
+    ),
+  );
+});
+
+it("replies that tell of limits are as recorded", async () => {
+  const { service, keys } = await startWorld({ config: { rateLimits: defaultQuotas } });
+  compare(
+    "limits",
+    await record(
+      limitedCases(),
+      keys,
+      withLength((request) => exchangeHttp1(service.url, request)),
+    ),
+  );
+});
+
+it("replies to malformed requests are as recorded", async () => {
+  const { service } = await startWorld();
+  const recorder = new Recorder();
+  for (const [name, text] of Object.entries(malformed)) {
+    recorder.add(name, await exchangeBytes(service.url, Buffer.from(text, "latin1")));
+  }
+  compare("malformed", recorder);
+});
