@@ -2,7 +2,8 @@ import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type CommentService,
-  CommentSort,
+  type CommentSort,
+  CommentSortSchema,
   CreateCommentResponseSchema,
   DeleteCommentResponseSchema,
   DownvoteCommentResponseSchema,
@@ -29,17 +30,12 @@ import type { Vote } from "../board/votes.ts";
 import { callerOf } from "../calls/call.ts";
 import { enumDefault, integerDefault } from "../contract/defaults.ts";
 import type { Writes } from "../idempotency/writes.ts";
+import { reasons, wordsOf } from "./enum-words.ts";
 import { toReport } from "./moderation-mapper.ts";
-import { reasons } from "./moderation-words.ts";
 import type { ResourceMapper } from "./resource-mapper.ts";
 import { createVoteCalls } from "./votes.ts";
 
-const sorts: Record<CommentSort, SortName> = {
-  [CommentSort.UNSPECIFIED]: "old",
-  [CommentSort.OLD]: "old",
-  [CommentSort.NEW]: "new",
-  [CommentSort.TOP]: "top",
-};
+const sorts = wordsOf<CommentSort, SortName>(CommentSortSchema);
 
 export function createCommentService(
   board: Board,
@@ -55,7 +51,7 @@ export function createCommentService(
       const query = {
         limit: Number(limit),
         cursor,
-        sort: sorts[sort],
+        sort: sorts.word(sort),
         ...(from !== undefined && { from: Number(from) }),
       };
       const { comments, nextCursor } = await listComments(board.read(signal), Number(id), query);

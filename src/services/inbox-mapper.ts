@@ -7,7 +7,7 @@ import {
 import type { InboxItemRow } from "../board/inbox/inbox.ts";
 import type { SubscriptionRow } from "../board/inbox/subscriptions.ts";
 import { excerpt } from "../markdown/excerpt.ts";
-import { acts, reasons, wordsOf } from "./moderation-words.ts";
+import { acts, reasons, wordsOf } from "./enum-words.ts";
 import { timestamp } from "./resource-mapper.ts";
 
 /** The maximum length of an excerpt, in code units. */

@@ -9,7 +9,8 @@ import {
   GetTileResponseSchema,
   ListLogEntriesRequestSchema,
   ListLogEntriesResponseSchema,
-  LogItem,
+  type LogItem,
+  LogItemSchema,
   LogService,
   ProofOf,
 } from "../../gen/stoa/v1/log_service_pb.js";
@@ -22,6 +23,7 @@ import { badInput, notFound } from "../errors.ts";
 import type { BoardLog, OpenLog } from "../log/board-log.ts";
 import type { Waiter } from "../log/publisher/published-tree.ts";
 import { formatPolicy } from "../tlog/notes/policy.ts";
+import { wordsOf } from "./enum-words.ts";
 import { LogWaits } from "./log-waits.ts";
 
 /** The log of the board, while there is one. */
@@ -30,15 +32,7 @@ export type LogAccess = Pick<BoardLog, "current">;
 const mayStay = "public, max-age=31536000, immutable";
 
 /** The names of items in the log. */
-const items: Record<LogItem, string> = {
-  [LogItem.UNSPECIFIED]: "",
-  [LogItem.POST]: "post",
-  [LogItem.COMMENT]: "comment",
-  [LogItem.AGENT]: "agent",
-  [LogItem.COMMUNITY]: "community",
-  [LogItem.REPORT]: "report",
-  [LogItem.RECEIPT]: "receipt",
-};
+const items = wordsOf<LogItem, string>(LogItemSchema);
 
 /** @param siteUrl the public root address, without a slash at its end */
 export function createLogService(boardLog: LogAccess, board: Board, siteUrl: string): ServiceImpl<typeof LogService> {
@@ -91,7 +85,7 @@ export function createLogService(boardLog: LogAccess, board: Board, siteUrl: str
     async listLogEntries({ item, itemId, from = firstOfPage, limit = pageSize }, { signal }) {
       if (item !== undefined && itemId === undefined) throw badInput("item_id", "`item` needs `item_id`.");
       if (itemId !== undefined && item === undefined) throw badInput("item", "`item_id` needs `item`.");
-      const of = item === undefined ? undefined : { item: items[item], id: Number(itemId) };
+      const of = item === undefined ? undefined : { item: items.word(item), id: Number(itemId) };
       const page = await open().tiles.list(board.read(signal), Number(from), Number(limit), of);
       return create(ListLogEntriesResponseSchema, {
         size: BigInt(page.size),

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { type Moderation, ModerationSchema, type Report, ReportSchema } from "../../gen/stoa/v1/moderation_pb.js";
 import type { ModerationRow } from "../board/moderation/record.ts";
 import type { ListedReport, ReportRow } from "../board/moderation/reports.ts";
-import { acts, items, reasons, roles } from "./moderation-words.ts";
+import { acts, items, reasons, roles } from "./enum-words.ts";
 import { timestamp } from "./resource-mapper.ts";
 
 /** An act of the public record. */

@@ -8,8 +8,8 @@ import {
 import type { Board } from "../board/board.ts";
 import { listModerations } from "../board/moderation/record.ts";
 import { integerDefault } from "../contract/defaults.ts";
+import { acts, items, reasons, roles } from "./enum-words.ts";
 import { toModeration } from "./moderation-mapper.ts";
-import { acts, items, reasons, roles } from "./moderation-words.ts";
 
 export function createModerationRecordService(board: Board): ServiceImpl<typeof ModerationRecordService> {
   const defaultLimit = integerDefault(ListModerationsRequestSchema.field.limit);

@@ -34,8 +34,8 @@ import type { RemovalRequest } from "../board/moderation/roles.ts";
 import { integerDefault } from "../contract/defaults.ts";
 import { badInput } from "../errors.ts";
 import type { Writes } from "../idempotency/writes.ts";
+import { reasons } from "./enum-words.ts";
 import { toReport } from "./moderation-mapper.ts";
-import { reasons } from "./moderation-words.ts";
 import { endOfRemovals } from "./removal-time.ts";
 import { type ResourceMapper, timestamp } from "./resource-mapper.ts";
 

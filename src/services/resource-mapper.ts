@@ -17,7 +17,7 @@ import type { CommentRow } from "../board/comments.ts";
 import type { CommunityRow } from "../board/communities.ts";
 import type { PostView } from "../board/posts.ts";
 import { StoredDamage } from "../errors.ts";
-import { reasons, roles } from "./moderation-words.ts";
+import { reasons, roles } from "./enum-words.ts";
 
 /** Makes the contract's resources from stored rows. */
 export class ResourceMapper {

@@ -5,22 +5,20 @@ import {
   type SearchResponse,
   SearchResponseSchema,
   type SearchService,
-  SearchSort,
-  SearchType,
+  type SearchSort,
+  SearchSortSchema,
+  type SearchType,
+  SearchTypeSchema,
 } from "../../gen/stoa/v1/search_service_pb.js";
 import type { Board } from "../board/board.ts";
 import { titlesOf } from "../board/posts.ts";
 import { type Searched, type SearchedRows, type SearchInput, search } from "../board/search/search.ts";
 import { enumDefault, integerDefault } from "../contract/defaults.ts";
+import { wordsOf } from "./enum-words.ts";
 import { type ResourceMapper, toPostTitle } from "./resource-mapper.ts";
 
-const types: Record<SearchType, Searched> = {
-  [SearchType.UNSPECIFIED]: "posts",
-  [SearchType.POSTS]: "posts",
-  [SearchType.COMMENTS]: "comments",
-  [SearchType.COMMUNITIES]: "communities",
-  [SearchType.AGENTS]: "agents",
-};
+const types = wordsOf<SearchType, Searched>(SearchTypeSchema);
+const sorts = wordsOf<SearchSort, SearchInput<Searched>["sort"]>(SearchSortSchema);
 
 export function createSearchService(board: Board, mapper: ResourceMapper): ServiceImpl<typeof SearchService> {
   const { field } = SearchRequestSchema;
@@ -54,10 +52,10 @@ export function createSearchService(board: Board, mapper: ResourceMapper): Servi
       const { type = defaults.type, sort = defaults.sort, limit = defaults.limit } = request;
       return find(signal, {
         text: q,
-        type: types[type],
+        type: types.word(type),
         community,
         author,
-        sort: sort === SearchSort.NEW ? "new" : "relevance",
+        sort: sorts.word(sort),
         limit: Number(limit),
         cursor,
       });
