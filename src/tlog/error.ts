@@ -26,7 +26,7 @@ export type TlogFault =
   | "wrong_tile"
   /** An inclusion proof does not lead to the root. */
   | "not_included"
-  /** A consistency proof does not lead to both roots. */
+  /** A consistency proof does not lead to both roots. Only others verify such proofs: here the roots are computed from tiles. */
   | "not_consistent"
   /** An entry stands where no such entry may stand, or names another log or key than those that signed. */
   | "misplaced_entry"

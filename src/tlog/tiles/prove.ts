@@ -1,7 +1,7 @@
 // Makes from tiles what others verify without them.
 import { CompactRange } from "../tree/compact-range.ts";
 import type { TreeHasher } from "../tree/hashing.ts";
-import { consistencyRanges, inclusionRanges, perfectSubtrees } from "../tree/ranges.ts";
+import { inclusionRanges, perfectSubtrees } from "../tree/ranges.ts";
 import type { TiledTree } from "./tiled-tree.ts";
 
 /**
@@ -10,15 +10,7 @@ import type { TiledTree } from "./tiled-tree.ts";
  * @throws TlogError `bad_tile`, `wrong_tile`, `out_of_range`; what reads the tiles throws
  */
 export function proveInclusion(tree: TiledTree, index: number, size = tree.size): Promise<Uint8Array[]> {
-  return all(inclusionRanges(index, size).map((range) => tree.hash(range)));
-}
-
-/**
- * The consistency proof between two sizes of a tree.
- * @throws TlogError `bad_tile`, `wrong_tile`, `out_of_range`; what reads the tiles throws
- */
-export function proveConsistency(tree: TiledTree, older: number, newer = tree.size): Promise<Uint8Array[]> {
-  return all(consistencyRanges(older, newer).map((range) => tree.hash(range)));
+  return Promise.all(inclusionRanges(index, size).map((range) => tree.hash(range)));
 }
 
 /**
@@ -26,10 +18,6 @@ export function proveConsistency(tree: TiledTree, older: number, newer = tree.si
  * @throws TlogError `bad_tile`, `wrong_tile`, `out_of_range`; what reads the tiles throws
  */
 export async function rangeOf(tree: TiledTree, hasher: TreeHasher, size = tree.size): Promise<CompactRange> {
-  const roots = await all(perfectSubtrees([0, size]).map((subtree) => tree.subtree(subtree)));
+  const roots = await Promise.all(perfectSubtrees([0, size]).map((subtree) => tree.subtree(subtree)));
   return CompactRange.of(size, roots, hasher);
-}
-
-function all(hashes: Promise<Uint8Array>[]): Promise<Uint8Array[]> {
-  return Promise.all(hashes);
 }

@@ -47,32 +47,6 @@ export function inclusionRanges(index: number, size: number): Range[] {
 }
 
 /**
- * The ranges whose hashes are the consistency proof between two sizes of a tree, in their order: PROOF(older, D[newer]) of
- * RFC 6962. There are none between equal sizes.
- * @throws TlogError `out_of_range` for an older tree that is empty or larger
- */
-export function consistencyRanges(older: number, newer: number): Range[] {
-  if (!isSize(older) || !isSize(newer) || older === 0 || older > newer) {
-    throw new TlogError("out_of_range", `there is no consistency proof from ${older} to ${newer} entries`);
-  }
-  const ranges: Range[] = [];
-  let [from, to] = [0, newer];
-  while (older < to) {
-    const middle = from + leftSize(to - from);
-    if (older <= middle) {
-      ranges.push([middle, to]);
-      to = middle;
-    } else {
-      ranges.push([from, middle]);
-      from = middle;
-    }
-  }
-  // The older tree itself needs no hash: the verifier knows its root.
-  if (from > 0) ranges.push([from, to]);
-  return ranges.reverse();
-}
-
-/**
  * The perfect subtrees that a range consists of, from left to right. They are nodes of the tree if the range is that of a
  * proof, or begins at 0.
  */

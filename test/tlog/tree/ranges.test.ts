@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { consistencyRanges, inclusionRanges, isSize, perfectSubtrees } from "../../../src/tlog/tree/ranges.ts";
+import { inclusionRanges, isSize, perfectSubtrees } from "../../../src/tlog/tree/ranges.ts";
+import { consistencyRanges } from "../consistency.ts";
 
 const outOfRange = expect.objectContaining({
   name: "TlogError",

@@ -2,9 +2,10 @@
 import { createHash } from "node:crypto";
 import { beforeAll, expect, it } from "vitest";
 import { toBase64 } from "../../../src/tlog/encoding.ts";
-import { proveConsistency, proveInclusion } from "../../../src/tlog/tiles/prove.ts";
+import { proveInclusion } from "../../../src/tlog/tiles/prove.ts";
 import type { TiledTree } from "../../../src/tlog/tiles/tiled-tree.ts";
-import { checkConsistency, checkInclusion } from "../../../src/tlog/tree/proofs.ts";
+import { checkInclusion } from "../../../src/tlog/tree/proofs.ts";
+import { checkConsistency, proveConsistency } from "../consistency.ts";
 import { hasher, sha256 } from "../node-functions.ts";
 import { ask } from "../reference.ts";
 import { rootsTo, TestLog, testEntry } from "../test-log.ts";

@@ -1,4 +1,5 @@
-import { proveConsistency, proveInclusion } from "../../../src/tlog/tiles/prove.ts";
+import { proveInclusion } from "../../../src/tlog/tiles/prove.ts";
+import { proveConsistency } from "../consistency.ts";
 import { hasher } from "../node-functions.ts";
 import { TestLog, testEntries, testEntry } from "../test-log.ts";
 import { base64, type LogVectors, textOf, vectorsOf } from "./vector.ts";
