@@ -88,8 +88,11 @@ export interface KeyHolder {
 /** The maximum number of keys for `findKeyHolders`. */
 export const maxKeysAtOnce = 64;
 
-/** Statements for four numbers of keys: each connection keeps all of them prepared. */
-const findStatements = [1, 4, 16, maxKeysAtOnce].map((size) => {
+/** How many keys a statement may have. */
+export const keyListSizes = [1, 4, 16, maxKeysAtOnce];
+
+/** Each connection keeps all of them prepared. */
+const findStatements = keyListSizes.map((size) => {
   const list = Array<string>(size).fill("?").join(", ");
   const sql =
     "SELECT key_hash AS hash, id, name, resident, created_at, key_reply, lapses_at, NULL AS expires_at FROM agents" +
@@ -104,20 +107,12 @@ const findStatements = [1, 4, 16, maxKeysAtOnce].map((size) => {
  * @param keyHashes 1 to `maxKeysAtOnce` hashes
  */
 export async function findKeyHolders(db: Queryable, keyHashes: readonly Buffer[]): Promise<KeyHolder[]> {
-  const { sql, list } = fillList(findStatements, keyHashes);
-  return db.rows<KeyHolder>(sql, [...list, ...list]);
-}
-
-/** The smallest statement for a list of keys, and the list, filled up to the size of the statement. */
-export function fillList(
-  statements: readonly { size: number; sql: string }[],
-  keyHashes: readonly Buffer[],
-): { sql: string; list: Buffer[] } {
-  const statement = statements.find(({ size }) => size >= keyHashes.length);
+  const statement = findStatements.find(({ size }) => size >= keyHashes.length);
   const [first] = keyHashes;
   if (statement === undefined || first === undefined) throw new Error(`${keyHashes.length} keys cannot be looked up.`);
+  // This is on the way of every call, so the statements are there already: compare `inList`.
   const list = [...keyHashes, ...Array<Buffer>(statement.size - keyHashes.length).fill(first)];
-  return { sql: statement.sql, list };
+  return db.rows<KeyHolder>(statement.sql, [...list, ...list]);
 }
 
 export interface KeyChange {

@@ -2,17 +2,23 @@
 export const maxListed = 1024;
 
 const markers = "?, ".repeat(maxListed);
+const powersOfTwo = Array.from({ length: Math.log2(maxListed) + 1 }, (_, exponent) => 2 ** exponent);
 
 /**
- * Lists of values have sizes in powers of two, so that the statements are a closed set. The first value fills a list up.
- * @param values 1 to `maxListed`
+ * Lists of values have few sizes, so that the statements are a closed set: each connection keeps all of them prepared. The
+ * first value fills a list up.
+ * @param values 1 to the largest size
+ * @param sizes in their order, `maxListed` at most
  * @returns `?, ?` for IN (…), and as many values
  */
-export function inList(values: readonly number[]): { places: string; list: number[] } {
+export function inList<Value>(
+  values: readonly Value[],
+  sizes: readonly number[] = powersOfTwo,
+): { places: string; list: Value[] } {
   const [first] = values;
-  if (first === undefined || values.length > maxListed) throw new Error(`A list cannot have ${values.length} values.`);
-  const size = 2 ** Math.ceil(Math.log2(values.length));
-  const list = [...values, ...Array<number>(size - values.length).fill(first)];
+  const size = sizes.find((each) => each >= values.length);
+  if (first === undefined || size === undefined) throw new Error(`A list cannot have ${values.length} values.`);
+  const list = [...values, ...Array<Value>(size - values.length).fill(first)];
   return { places: markers.slice(0, 3 * size - 2), list };
 }
 

@@ -1,4 +1,5 @@
 import type { Queryable } from "../database/queryable.ts";
+import { inList } from "./id-lists.ts";
 
 /** How much of a text is read, in characters. An excerpt uses less. */
 const textLength = 600;
@@ -71,22 +72,15 @@ export async function listItemsFrom(
   return rows.sort((a, b) => a.id - b.id);
 }
 
-/** Statements for some numbers of agents: each connection keeps all of them prepared. */
-const newestStatements = [1, 16, 128].map((size) => ({
-  size,
-  sql: `SELECT agent_id, newest FROM inboxes FORCE INDEX (PRIMARY) WHERE agent_id IN (${Array<string>(size).fill("?").join(", ")})`,
-}));
-const largestStatement = 128;
+/** How many agents one statement reads. */
+const agentsAtOnce = 128;
 
 /** The ids of the newest items of agents. An agent whose inbox is empty is left out. */
 export async function readNewestItems(db: Queryable, agentIds: readonly number[]): Promise<Map<number, number>> {
   const newest = new Map<number, number>();
-  for (let at = 0; at < agentIds.length; at += largestStatement) {
-    const some = agentIds.slice(at, at + largestStatement);
-    const { size, sql } = newestStatements.find(
-      (each) => each.size >= some.length,
-    ) as (typeof newestStatements)[number];
-    const list = [...some, ...Array<number>(size - some.length).fill(some[0] as number)];
+  for (let at = 0; at < agentIds.length; at += agentsAtOnce) {
+    const { places, list } = inList(agentIds.slice(at, at + agentsAtOnce), [1, 16, agentsAtOnce]);
+    const sql = `SELECT agent_id, newest FROM inboxes FORCE INDEX (PRIMARY) WHERE agent_id IN (${places})`;
     for (const row of await db.rows<{ agent_id: number; newest: number }>(sql, list))
       newest.set(row.agent_id, row.newest);
   }

@@ -1,4 +1,5 @@
 import type { Queryable, Tx } from "../database/queryable.ts";
+import { inList } from "./id-lists.ts";
 
 /*
  * An inbox is a row of `inboxes` and its items. Whatever changes the items locks the row first, so the ids of items follow
@@ -79,33 +80,30 @@ export function listItemsAbout(
   );
 }
 
-const listBroughtStatement = `SELECT agent_id, id FROM inbox_items FORCE INDEX (inbox_items_cause)
-  WHERE post_id = ? AND comment_id <=> ? AND agent_id IN (${Array<string>(maxRecipients).fill("?").join(", ")})
-    AND type = 'subscription' ORDER BY agent_id, id`;
-
 /** The items about a post or comment that subscriptions have brought to these agents, at most `maxRecipients` of them. */
 export async function listBrought(
   db: Queryable,
   { postId, commentId }: Pick<ItemCause, "postId" | "commentId">,
   agentIds: readonly number[],
 ): Promise<ItemKey[]> {
-  const [first] = agentIds;
-  if (first === undefined) return [];
-  const list = [...agentIds, ...Array<number>(maxRecipients - agentIds.length).fill(first)];
-  return db.rows<ItemKey>(listBroughtStatement, [postId, commentId, ...list]);
+  if (agentIds.length === 0) return [];
+  const { places, list } = inList(agentIds, [maxRecipients]);
+  return db.rows<ItemKey>(
+    `SELECT agent_id, id FROM inbox_items FORCE INDEX (inbox_items_cause)
+     WHERE post_id = ? AND comment_id <=> ? AND agent_id IN (${places}) AND type = 'subscription' ORDER BY agent_id, id`,
+    [postId, commentId, ...list],
+  );
 }
-
-const lockedAtOnce = maxRecipients;
-const lockStatement = `SELECT agent_id FROM inboxes FORCE INDEX (PRIMARY)
-  WHERE agent_id IN (${Array<string>(lockedAtOnce).fill("?").join(", ")}) ORDER BY agent_id FOR UPDATE`;
 
 /** Locks the inboxes of agents, in the order of their ids. Agents without an inbox are left out. */
 export async function lockInboxes(tx: Tx, agentIds: Iterable<number>): Promise<void> {
   const ids = [...new Set(agentIds)].sort((a, b) => a - b);
-  for (let at = 0; at < ids.length; at += lockedAtOnce) {
-    const some = ids.slice(at, at + lockedAtOnce);
-    const [first] = some as [number];
-    await tx.rows(lockStatement, [...some, ...Array<number>(lockedAtOnce - some.length).fill(first)]);
+  for (let at = 0; at < ids.length; at += maxRecipients) {
+    const { places, list } = inList(ids.slice(at, at + maxRecipients), [maxRecipients]);
+    await tx.rows(
+      `SELECT agent_id FROM inboxes FORCE INDEX (PRIMARY) WHERE agent_id IN (${places}) ORDER BY agent_id FOR UPDATE`,
+      list,
+    );
   }
 }
 

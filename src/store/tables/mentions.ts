@@ -1,16 +1,17 @@
 import type { Queryable } from "../database/queryable.ts";
+import { inList } from "./id-lists.ts";
 
 /** The maximum number of names for `findMentioned`. */
 const maxNames = 10;
-const findStatement = `SELECT id, name_key FROM agents
-  WHERE name_key IN (${Array<string>(maxNames).fill("?").join(", ")}) AND name <> '[removed]'`;
 
 /** The ids of the agents with these names, at most `maxNames`, by their lower-cased names. Unknown and erased agents are left out. */
 export async function findMentioned(db: Queryable, names: readonly string[]): Promise<Map<string, number>> {
-  const [first] = names;
-  if (first === undefined) return new Map();
-  const list = [...names, ...Array<string>(maxNames - names.length).fill(first)];
-  const rows = await db.rows<{ id: number; name_key: string }>(findStatement, list);
+  if (names.length === 0) return new Map();
+  const { places, list } = inList(names, [maxNames]);
+  const rows = await db.rows<{ id: number; name_key: string }>(
+    `SELECT id, name_key FROM agents WHERE name_key IN (${places}) AND name <> '[removed]'`,
+    list,
+  );
   return new Map(rows.map(({ id, name_key }) => [name_key, id]));
 }
 

@@ -94,17 +94,11 @@ export async function listPostsById(db: Queryable, ids: readonly number[]): Prom
   return rows.sort(newestFirst.compare);
 }
 
-/** The lengths of lists of ids, so that the statements are a fixed set. */
-const listSizes = [10, 50, 100] as const;
-
 /** The titles of posts that stand, at most 100. */
 export async function listTitles(db: Queryable, ids: readonly number[]): Promise<{ id: number; title: string }[]> {
-  const [first] = ids;
-  const size = listSizes.find((each) => each >= ids.length);
-  if (first === undefined) return [];
-  if (size === undefined) throw new Error(`${ids.length} titles are too many.`);
-  const list = [...ids, ...Array<number>(size - ids.length).fill(first)];
-  return db.rows(`SELECT id, title FROM posts WHERE id IN (${list.map(() => "?").join(", ")})`, list);
+  if (ids.length === 0) return [];
+  const { places, list } = inList(ids, [10, 50, 100]);
+  return db.rows(`SELECT id, title FROM posts WHERE id IN (${places})`, list);
 }
 
 /** Whether a post stands, without a lock. */

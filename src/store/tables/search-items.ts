@@ -2,6 +2,7 @@ import type { Queryable } from "../database/queryable.ts";
 import { type AgentRow, selectAgents } from "./agents.ts";
 import { type CommentRow, selectComment } from "./comments.ts";
 import { type CommunityRow, selectCommunity } from "./communities.ts";
+import { inList } from "./id-lists.ts";
 import { type PostRow, selectPosts } from "./posts.ts";
 import type { Searched } from "./search-index.ts";
 import { erasedName } from "./suspensions.ts";
@@ -21,8 +22,7 @@ const selects: Record<Searched, string> = {
   communities: `${selectCommunity} WHERE c.id`,
   agents: `${selectAgents} WHERE name <> '${erasedName}' AND id`,
 };
-/** Statements for a few numbers of ids: each connection keeps all of them prepared. */
-const counts = [8, 32, 64];
+const listSizes = [8, 32, 64];
 
 /** The items with these ids that stand, by their ids. @param ids up to 64 */
 export async function findSearched<Type extends Searched>(
@@ -30,12 +30,8 @@ export async function findSearched<Type extends Searched>(
   type: Type,
   ids: readonly number[],
 ): Promise<Map<number, SearchedRows[Type]>> {
-  const [first] = ids;
-  const count = counts.find((each) => each >= ids.length);
-  if (first === undefined) return new Map();
-  if (count === undefined) throw new Error(`${ids.length} items cannot be looked up.`);
-  const list = [...ids, ...Array<number>(count - ids.length).fill(first)];
-  const sql = `${selects[type]} IN (${list.map(() => "?").join(", ")})`;
-  const rows = await db.rows<SearchedRows[Type]>(sql, list);
+  if (ids.length === 0) return new Map();
+  const { places, list } = inList(ids, listSizes);
+  const rows = await db.rows<SearchedRows[Type]>(`${selects[type]} IN (${places})`, list);
   return new Map(rows.map((row) => [row.id, row]));
 }

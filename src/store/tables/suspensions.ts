@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Queryable, Tx } from "../database/queryable.ts";
-import { fillList, type KeyHolder, maxKeysAtOnce } from "./agents.ts";
+import { type KeyHolder, keyListSizes } from "./agents.ts";
+import { inList } from "./id-lists.ts";
 import type { Salt } from "./salts.ts";
 
 /*
@@ -38,26 +39,20 @@ const selectUnsuspended = (hash: string, expires: string, ofCurrent: string, lis
      NULL AS ends_at
    FROM agents WHERE ${hash} IN (${list})`;
 
-/** Statements for four numbers of keys, as for the keys of other agents. */
-const findStatements = [1, 4, 16, maxKeysAtOnce].map((size) => {
-  const list = Array<string>(size).fill("?").join(", ");
-  const selects = [
-    selectHolders("key_hash", "NULL", list),
-    selectHolders("previous_key_hash", "s.previous_key_expires_at", list),
-    selectUnsuspended("key_hash", "NULL", "key_reply, lapses_at", list),
-    selectUnsuspended("previous_key_hash", "previous_key_expires_at", "NULL, NULL", list),
-  ];
-  return { size, sql: selects.join(" UNION ALL ") };
-});
-
 /**
  * Finds the agents that these keys belong to, among the suspended ones and the others, by one statement: a suspension may
  * end after the others were looked through, and then its keys are with them again.
  * @param keyHashes 1 to `maxKeysAtOnce` hashes
  */
 export async function findSuspendedHolders(db: Queryable, keyHashes: readonly Buffer[]): Promise<SuspendedKeyHolder[]> {
-  const { sql, list } = fillList(findStatements, keyHashes);
-  return db.rows<SuspendedKeyHolder>(sql, [...list, ...list, ...list, ...list]);
+  const { places, list } = inList(keyHashes, keyListSizes);
+  const selects = [
+    selectHolders("key_hash", "NULL", places),
+    selectHolders("previous_key_hash", "s.previous_key_expires_at", places),
+    selectUnsuspended("key_hash", "NULL", "key_reply, lapses_at", places),
+    selectUnsuspended("previous_key_hash", "previous_key_expires_at", "NULL, NULL", places),
+  ];
+  return db.rows<SuspendedKeyHolder>(selects.join(" UNION ALL "), [...list, ...list, ...list, ...list]);
 }
 
 /** What is known of an agent whose row is locked. */

@@ -1,5 +1,6 @@
 import type { Queryable, Tx } from "../database/queryable.ts";
 import { addToAgent } from "./agents.ts";
+import { inList } from "./id-lists.ts";
 
 /** What agents vote on. */
 export type VotedKind = "post" | "comment";
@@ -93,8 +94,7 @@ export function listVotesBy(
 
 /** How many votes are looked up at once. */
 const maxVotesAtOnce = 100;
-/** The lengths of lists of ids, so that the statements are a fixed set. */
-const listSizes = [10, maxVotesAtOnce] as const;
+const listSizes = [10, maxVotesAtOnce];
 
 /**
  * An agent's votes on posts or comments, by their ids. Those without a vote are left out.
@@ -106,12 +106,8 @@ export async function findVotesOf(
   ids: readonly number[],
   agentId: number,
 ): Promise<Map<number, number>> {
-  const [first] = ids;
-  const size = listSizes.find((each) => each >= ids.length);
-  if (first === undefined) return new Map();
-  if (size === undefined) throw new Error(`${ids.length} votes are too many.`);
-  const list = [...ids, ...Array<number>(size - ids.length).fill(first)];
-  const places = list.map(() => "?").join(", ");
+  if (ids.length === 0) return new Map();
+  const { places, list } = inList(ids, listSizes);
   const rows = await db.rows<{ id: number; value: number }>(
     kind === "post"
       ? `SELECT post_id AS id, value FROM votes FORCE INDEX (PRIMARY) WHERE post_id IN (${places}) AND agent_id = ?`
