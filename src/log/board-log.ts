@@ -179,9 +179,9 @@ export class BoardLog {
     if (signs) this.#sequence(publisher, identity);
   }
 
-  #sequence(publishing: Publisher, { beginsAt }: LogIdentity): void {
+  #sequence(publisher: Publisher, { beginsAt }: LogIdentity): void {
     const { db, log, now, hasReplicas } = this.#options;
-    const sequencer = new Sequencer({ db, publishing, outbox: this.#outbox, beginsAt });
+    const sequencer = new Sequencer({ db, publisher, outbox: this.#outbox, beginsAt });
     const settledAt = beginsAt + (hasReplicas ? settleMs : 0);
     const rows = new Import({ db, outbox: this.#outbox, now, settledAt });
     const run = async (signal: AbortSignal) => {

@@ -1,7 +1,7 @@
 import { begin } from "../../src/log/beginning.ts";
 import { signerOf, treeHasher } from "../../src/log/crypto.ts";
+import type { CommittedBatch } from "../../src/log/publisher/extend.ts";
 import { Publisher, type PublisherOptions } from "../../src/log/publisher/publisher.ts";
-import type { CommittedBatch } from "../../src/log/publishing.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { insertLogEntries } from "../../src/store/tables/log-entries.ts";
 import { advanceLogHead, type LogHead, readLogHead } from "../../src/store/tables/log-head.ts";
@@ -81,7 +81,7 @@ export class GrowingLog {
       await insertLogEntries(tx, from, rows);
       for (const growth of growths) await growLogTile(tx, growth);
     });
-    return { from, entries, root };
+    return { from, entries };
   }
 
   /** A publisher that looks only when it is told to; with the key by default. */

@@ -96,7 +96,7 @@ export async function startLogReplica(address: DatabaseConfig, key: SignerKey, p
   await publisher.begin(signal);
   const { beginsAt } = (await readLogIdentity(db.reader(signal))) as LogIdentity;
   const outbox = new OutboxWatch();
-  const sequencer = new Sequencer({ db, publishing: publisher, outbox, beginsAt, takeOverMs: 100 });
+  const sequencer = new Sequencer({ db, publisher, outbox, beginsAt, takeOverMs: 100 });
   const rows = new Import({ db, outbox, now: Date.now, settledAt: 0, takeOverMs: 100 });
   return { db, publisher, outbox, sequencer, import: rows, run: () => sequencer.run(signal) };
 }

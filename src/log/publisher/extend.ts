@@ -12,10 +12,17 @@ import type { Tree } from "../../tlog/tree/proofs.ts";
 import { sha256, treeHasher } from "../crypto.ts";
 import type { LogFolder } from "../folder/log-folder.ts";
 import { type Extension, segmentEntries } from "../folder/segments.ts";
-import type { CommittedBatch } from "../publishing.ts";
 
 /** How many entries are read from the database at a time. */
 const readEntries = 1_024;
+
+/** Entries that a transaction of this process has appended to the log, and of which it knows that it has committed. */
+export interface CommittedBatch {
+  /** The index of the first entry: the size of the tree before. */
+  from: number;
+  /** The exact bytes of the entries, in the order of the tree. */
+  entries: readonly Uint8Array[];
+}
 
 /** The database contradicts what this replica has published, or itself. The message is a sentence without its full stop. */
 export class Contradiction extends Error {

@@ -12,8 +12,7 @@ import type { CompactRange } from "../../tlog/tree/compact-range.ts";
 import { verifyEd25519 } from "../crypto.ts";
 import { LogFolder } from "../folder/log-folder.ts";
 import { FolderDamage, type SignedTree } from "../folder/segments.ts";
-import type { CommittedBatch, Publishing } from "../publishing.ts";
-import { Contradiction, checkExtends, extendTo } from "./extend.ts";
+import { type CommittedBatch, Contradiction, checkExtends, extendTo } from "./extend.ts";
 import { PublishedTree } from "./published-tree.ts";
 
 export interface PublisherOptions {
@@ -48,9 +47,9 @@ const notOpen = "The log folder is not open yet.";
 /**
  * Publishes the trees of the log: those that it signs, and those of other replicas. A note is stored and served only when
  * the entries of its tree are in the database and on the disk of this replica. A replica whose folder contradicts the
- * database is frozen: it signs nothing, and serves its last note.
+ * database is frozen: it signs nothing, and serves its last note. There is one in each process.
  */
-export class Publisher implements Publishing {
+export class Publisher {
   /** What requests see, and wait for. */
   readonly published = new PublishedTree();
   readonly #options: PublisherOptions;
@@ -86,6 +85,10 @@ export class Publisher implements Publishing {
     this.#folder = undefined;
   }
 
+  /**
+   * Why the log must not grow now, in a sentence for the operator; undefined while it may. The sequencer asks before each
+   * batch: the outbox waits meanwhile, and the board writes on.
+   */
   get obstacle(): string | undefined {
     return this.#obstacle;
   }
@@ -96,14 +99,29 @@ export class Publisher implements Publishing {
     return `The log is frozen, and nothing is added to it. ${this.#obstacle}`;
   }
 
+  /**
+   * The newest tree that is published here; undefined before the first. The sequencer appends to this tree and to no other,
+   * by the condition of its compare-and-set: a database that was rolled back, or lost a commit when it failed over, is not
+   * extended beside what was published. If log_head has another tree, call `publish`.
+   */
   get tree(): SignedTree | undefined {
     return this.published.tree;
   }
 
+  /** The entries of the log folder, as a range of the caller's own; undefined while there is no folder. */
   get range(): CompactRange | undefined {
     return this.#folder?.tree && this.#folder.extend().range;
   }
 
+  /**
+   * Publishes the tree of log_head: stores its entries in the folder, signs the root and stores the note. The sequencer
+   * calls it after each batch, and begins no other batch before it has succeeded. Whoever finds a tree without its note calls
+   * it, too. Calls run one after the other.
+   * @param batch the entries from the newest note on, if this process has just committed them. Without it, as when a COMMIT
+   *   got no answer, they are read from the database
+   * @throws StoaError `unavailable` when database or disk fail. The tree then waits for its note: call it again later. It
+   *   does not throw when it meets an obstacle: ask for `obstacle`
+   */
   publish(signal: AbortSignal, batch?: CommittedBatch): Promise<void> {
     return this.#run(signal, async (head) => {
       await this.#follow(signal, head);

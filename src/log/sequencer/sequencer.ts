@@ -6,12 +6,12 @@ import { growLogTile } from "../../store/tables/log-tiles.ts";
 import { equalBytes, toUtf8 } from "../../tlog/encoding.ts";
 import { appendToTiles, type TileGrowth } from "../../tlog/tiles/growth.ts";
 import type { OutboxWatch } from "../outbox-watch.ts";
-import type { CommittedBatch, Publishing } from "../publishing.ts";
+import type { Publisher } from "../publisher/publisher.ts";
 import { maxBatch, type Pending, readPending, whatWaits } from "./pending.ts";
 
 export interface SequencerOptions {
   db: Database;
-  publishing: Publishing;
+  publisher: Publisher;
   outbox: Pick<OutboxWatch, "floor" | "saw">;
   /** From when on the log is, in milliseconds since 1970 (UTC). */
   beginsAt: number;
@@ -59,8 +59,8 @@ export class Sequencer {
 
   /** @returns whether there may be more */
   async #step(signal: AbortSignal): Promise<boolean> {
-    const { db, publishing, outbox, beginsAt } = this.#options;
-    if (publishing.obstacle !== undefined) return this.#idle();
+    const { db, publisher, outbox, beginsAt } = this.#options;
+    if (publisher.obstacle !== undefined) return this.#idle();
     const { floor } = outbox;
     const { head, pending } = await db.onOneServer(signal, async (one) => {
       const head = await readLogState(one, floor);
@@ -70,13 +70,13 @@ export class Sequencer {
     });
     if (pending === undefined) return false;
     if (head.signed < head.size) {
-      await publishing.publish(signal);
-      return publishing.obstacle === undefined;
+      await publisher.publish(signal);
+      return publisher.obstacle === undefined;
     }
-    const { tree, range } = publishing;
+    const { tree, range } = publisher;
     if (tree?.size !== head.size || !equalBytes(tree.root, head.root) || range?.size !== tree.size) {
       // This replica has not yet published the tree that it would extend.
-      await publishing.publish(signal);
+      await publisher.publish(signal);
       return false;
     }
     const entries = [...pending.outbox, ...pending.records].map(({ entry }) => toUtf8(entry));
@@ -88,8 +88,7 @@ export class Sequencer {
     this.#goesOn = await db.priority.transaction(signal, (tx) => commitBatch(tx, batch));
     if (!this.#goesOn) return this.#idle();
     this.#waiting = undefined;
-    const committed: CommittedBatch = { from: head.size, entries, root: next.root };
-    await publishing.publish(signal, committed);
+    await publisher.publish(signal, { from: head.size, entries });
     return entries.length === maxBatch;
   }
 
