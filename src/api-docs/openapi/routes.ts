@@ -1,9 +1,9 @@
 import type { DescService } from "@bufbuild/protobuf";
+import { SharedForms } from "../../calls/shared-forms.ts";
 import type { RegistrationMode } from "../../contract/registration.ts";
 import type { Router } from "../../http/edge/router.ts";
 import { Precompressed } from "../../http/replies/precompressed.ts";
 import { describeApi, sitePlaceholder } from "./document.ts";
-import { memoize } from "./memoize.ts";
 import type { Schema } from "./schema.ts";
 import { addViewer, type Frame } from "./viewer.ts";
 
@@ -26,17 +26,16 @@ export function addOpenApiRoutes(
   frame: Frame,
 ): void {
   const description = describeApi(services, registration);
+  const forms = new SharedForms();
   const add = (path: string, contentType: string, write: (document: Schema) => string | Promise<string>) => {
-    const document = memoize(
-      async () =>
-        new Precompressed((await write(description)).replaceAll(sitePlaceholder, siteUrl), {
-          "content-type": contentType,
-          "cache-control": "public, no-cache",
-          // Tools on other origins read it.
-          "access-control-allow-origin": "*",
-        }),
-    );
-    router.get(path, { serve: async (request) => (await document()).reply(request) });
+    const make = async () =>
+      new Precompressed((await write(description)).replaceAll(sitePlaceholder, siteUrl), {
+        "content-type": contentType,
+        "cache-control": "public, no-cache",
+        // Tools on other origins read it.
+        "access-control-allow-origin": "*",
+      });
+    router.get(path, { serve: async (request) => (await forms.get(path, make)).reply(request) });
   };
   add(documentPath.json, "application/json; charset=utf-8", (document) => JSON.stringify(document, null, 2));
   add(documentPath.yaml, "application/yaml; charset=utf-8", async (document) => {

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
+import { SharedForms } from "../../calls/shared-forms.ts";
 import type { Router } from "../../http/edge/router.ts";
 import { nothingHere } from "../../http/errors/methods.ts";
 import { htmlHeaders } from "../../http/replies/html-headers.ts";
 import { Precompressed } from "../../http/replies/precompressed.ts";
 import type { RequestContext } from "../../http/requests/context.ts";
 import { splitTarget } from "../../transcoding/index.ts";
-import { memoize } from "./memoize.ts";
 
 const assetsPath = "/docs/assets/";
 
@@ -37,7 +37,8 @@ interface Viewer {
 /** Adds `/docs`: the description in Swagger UI. The page loads nothing from other servers. */
 export function addViewer(router: Router, documents: Documents, frame: Frame): void {
   // Few people open the page, so its files are read at the first request.
-  const load = memoize(() => loadViewer(documents, frame));
+  const forms = new SharedForms();
+  const load = () => forms.get("viewer", () => loadViewer(documents, frame));
   router.get("/docs", { serve: async (request) => (await load()).page.reply(request) });
   const serveAsset = async (request: RequestContext) => {
     const { path } = splitTarget(request.url);
