@@ -1,4 +1,5 @@
 import type { Config } from "../config/config.ts";
+import { hostInUrl } from "../config/values.ts";
 import { ClientAddresses, countedAddress } from "../http/admission/client-address.ts";
 import { RequestLog } from "../http/edge/request-log.ts";
 import { Port, type PortOptions } from "../http/port/port.ts";
@@ -60,8 +61,4 @@ function portOptions(config: Config, proxies: ClientAddresses): PortOptions {
       isProxy: (address) => proxies.trusts(address),
     },
   };
-}
-
-function hostInUrl(host: string): string {
-  return host.includes(":") ? `[${host}]` : host;
 }

@@ -1,4 +1,5 @@
 import { readPem } from "./files.ts";
+import { hostInUrl } from "./values.ts";
 
 export interface DatabaseConfig {
   host?: string;
@@ -54,7 +55,7 @@ export function parseDatabaseUrl(text: string): DatabaseConfig {
 
 /** Describes a database without its password: `user@host:3306/database (TLS)`. */
 export function describeDatabase({ host, port, socketPath, user, database, ssl }: DatabaseConfig): string {
-  return `${user}@${socketPath ?? `${host?.includes(":") ? `[${host}]` : host}:${port}`}/${database}${ssl ? " (TLS)" : ""}`;
+  return `${user}@${socketPath ?? `${hostInUrl(host ?? "")}:${port}`}/${database}${ssl ? " (TLS)" : ""}`;
 }
 
 /** Refuses characters that a URL parser would drop, or take for separators by mistake. @throws Error */

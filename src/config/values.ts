@@ -60,9 +60,14 @@ export function parseHost(text: string): string {
   return text;
 }
 
+/** A host as it stands in a URL: the addresses of IPv6 have brackets. */
+export function hostInUrl(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}
+
 /** Whether a host is every address of this machine, in any spelling (`0`, `0:0::0`). Clients cannot connect to it. */
 export function isWildcard(host: string): boolean {
-  const url = URL.parse(`http://${host.includes(":") ? `[${host}]` : host}`);
+  const url = URL.parse(`http://${hostInUrl(host)}`);
   return url !== null && ["0.0.0.0", "[::]", "[::ffff:0:0]"].includes(url.hostname);
 }
 

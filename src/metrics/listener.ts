@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { FastifyBaseLogger } from "fastify";
 import { toErrorBody } from "../calls/error-mapping.ts";
 import type { MetricsConfig } from "../config/config.ts";
+import { hostInUrl } from "../config/values.ts";
 import { errorStatus, notFound, StoaError } from "../errors.ts";
 import type { MetricsText } from "./metrics.ts";
 
@@ -59,7 +60,7 @@ export class MetricsListener {
   private constructor(server: http.Server, host: string) {
     this.#server = server;
     const { port } = server.address() as AddressInfo;
-    this.url = `http://${host.includes(":") ? `[${host}]` : host}:${port}/metrics`;
+    this.url = `http://${hostInUrl(host)}:${port}/metrics`;
     server.on("request", (request, response) => this.#answer(request, response));
   }
 

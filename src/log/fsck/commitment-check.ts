@@ -45,10 +45,8 @@ export async function* checkCommitments(
   repairIn?: Database,
 ): AsyncGenerator<Outcome, void> {
   for (const kind of saltedKinds) {
-    for (let after: number | undefined = -1; after !== undefined; ) {
-      const rows: SaltedRows[SaltedKind][] = await listSaltedRows(db, kind, after, portion);
-      const next = rows.at(-1)?.id;
-      const newest = rows.length === 0 ? new Map() : await newestEntriesOf(db, kind, idsOf(rows), "content");
+    for await (const rows of portions((after) => listSaltedRows(db, kind, after, portion))) {
+      const newest = await newestEntriesOf(db, kind, idsOf(rows), "content");
       for (const row of rows) {
         if (row.salt === null && !isImported) continue;
         if (stateOf(kind, row, newest.get(row.id)) === "agrees") continue;
@@ -59,7 +57,6 @@ export async function* checkCommitments(
         const repaired = (await repairing?.transaction(signal, (tx) => addToLog(tx, kind, row.id))) ?? false;
         yield { finding, repaired };
       }
-      after = next === after ? undefined : next;
     }
   }
 }
@@ -67,9 +64,7 @@ export async function* checkCommitments(
 /** Compares each text that is kept of a removed post or comment, for its restore, with its newest commitment. */
 export async function* checkRemovedTexts(db: Queryable): AsyncGenerator<Finding, void> {
   for (const kind of ["post", "comment"] as const) {
-    for (let after: number | undefined = -1; after !== undefined; ) {
-      const rows: SaltedRows[typeof kind][] = await listRemovedRows(db, kind, after, portion);
-      const next = rows.at(-1)?.id;
+    for await (const rows of portions((after) => listRemovedRows(db, kind, after, portion))) {
       const kept = rows.filter(({ salt }) => salt !== null);
       const newest = kept.length === 0 ? new Map() : await newestEntriesOf(db, kind, idsOf(kept), "content");
       for (const row of kept) {
@@ -78,7 +73,6 @@ export async function* checkRemovedTexts(db: Queryable): AsyncGenerator<Finding,
         const problem = "the text that is kept contradicts what the log has committed to";
         yield { subject: `${removedTableOf(kind)}.salt`, key: { id: row.id }, problem };
       }
-      after = next === after ? undefined : next;
     }
   }
 }
@@ -90,19 +84,30 @@ export async function* checkDeletions(db: Queryable): AsyncGenerator<Finding, vo
     ["comment", "removed_comments"],
     ["agent", "agents"],
   ] as const) {
-    for (let after: number | undefined = -1; after !== undefined; ) {
-      const rows: { id: number; by_author: number }[] = await listWithDeletions(db, table, after, portion);
-      const next = rows.at(-1)?.id;
-      const ids = rows.filter(({ by_author }) => by_author === 1).map(({ id }) => id);
-      if (ids.length > 0) {
-        const known = await newestEntriesOf(db, item, ids, "content");
-        const deleted = await newestEntriesOf(db, item, ids, "deletion");
-        for (const id of ids.filter((each) => known.has(each) && !deleted.has(each))) {
-          yield { subject: table, key: { id }, problem: "the log does not tell of its deletion" };
-        }
+    for await (const rows of portions((after) => listWithDeletions(db, table, after, portion))) {
+      const ids = idsOf(rows.filter(({ by_author }) => by_author === 1));
+      if (ids.length === 0) continue;
+      const known = await newestEntriesOf(db, item, ids, "content");
+      const deleted = await newestEntriesOf(db, item, ids, "deletion");
+      for (const id of ids.filter((each) => known.has(each) && !deleted.has(each))) {
+        yield { subject: table, key: { id }, problem: "the log does not tell of its deletion" };
       }
-      after = next === after ? undefined : next;
     }
+  }
+}
+
+/**
+ * All rows of a list, in the order of their ids. It ends at an id that is damaged, and so large that a number cannot hold it.
+ * @param list reads the next ones after an id
+ */
+async function* portions<Row extends { id: number }>(
+  list: (after: number) => Promise<Row[]>,
+): AsyncGenerator<Row[], void> {
+  for (let after: number | undefined = -1; after !== undefined; ) {
+    const rows: Row[] = await list(after);
+    if (rows.length > 0) yield rows;
+    const next = rows.at(-1)?.id;
+    after = next === after ? undefined : next;
   }
 }
 

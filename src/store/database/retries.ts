@@ -25,8 +25,7 @@ export class RetryCounts {
   ]);
 
   add(error: unknown): void {
-    const isConflict = error instanceof RowMoved || isRetryable(error);
-    const cause = isConflict ? "conflict" : error instanceof CommitInDoubt ? "commit" : "server";
+    const cause = isRetryable(error) ? "conflict" : error instanceof CommitInDoubt ? "commit" : "server";
     this.byCause.set(cause, (this.byCause.get(cause) ?? 0) + 1);
   }
 }
