@@ -115,7 +115,8 @@ describe("frozen connections to the database", () => {
 
   it("do not keep SIGTERM from ending the process", async () => {
     link.relay.freeze();
-    const calls = Promise.allSettled(Array.from({ length: 40 }, (_, i) => ask(victim, `posts/${i + 1}`)));
+    const hashes = Array.from({ length: 40 }, (_, i) => String(i).padStart(64, "0"));
+    const calls = Promise.allSettled(hashes.map((hash) => ask(victim, `house/receipts/find?hash=${hash}`)));
     await waitUntil("the calls to wait", async () => {
       const [inUse = 0, waiting = 0] = await load(victim);
       return waiting > 0 && inUse + waiting >= 40;
