@@ -6,7 +6,7 @@ const maxWaiting = 10_000;
 const tickMs = 100;
 
 /** How long a caller waits. */
-export interface Patience {
+interface Patience {
   /** When it aborts, the caller has given up. */
   signal: AbortSignal;
   /** When the caller's time is over, by `performance.now()`. */
