@@ -63,7 +63,7 @@ function cutBody(message: Holder, localName: string, chars: number): void {
   message.truncated = true;
 }
 
-/** Where the first characters of a text end, in code units. Characters are Unicode code points, as in the field rules. */
+/** Where the first `chars` characters end, in code units. Characters are Unicode code points, as in the field rules. */
 function endOf(text: string, chars: number): number {
   if (text.length <= chars) return text.length;
   let end = 0;
@@ -71,7 +71,7 @@ function endOf(text: string, chars: number): number {
   return end;
 }
 
-/** The end of the last whole word. In a text whose words are very long, or not separated by spaces, it is `end`. */
+/** The end of the last whole word before `end`; `end` itself where words are very long, or not separated by spaces. */
 function wordEnd(text: string, end: number): number {
   let at = end;
   while (at > end / 2 && !isSpace(text, at)) at -= 1;

@@ -8,7 +8,7 @@ type Compare = (one: unknown, other: unknown) => boolean;
 /**
  * Makes a function that compares two messages of a type, in a small part of the time of the library's `equals`, which looks
  * at every field by its descriptor.
- * @returns undefined for a type that it cannot compare: with maps, bytes, oneofs or wrappers, or within itself
+ * @returns undefined for a type that it cannot compare: one with maps, bytes, oneofs or wrappers, or one that holds itself
  */
 export function createEquality(desc: DescMessage): ((one: Message, other: Message) => boolean) | undefined {
   return compareMessages(desc, []) as ((one: Message, other: Message) => boolean) | undefined;

@@ -31,7 +31,7 @@ const maxKeysInText = 16;
 
 /**
  * Checks a request against the field rules of the contract.
- * @returns what may be API keys in its texts: the rules allow keys that do not work
+ * @returns what has the form of an API key in its texts: whether it works as one is looked up later
  * @throws StoaError `bad_input` for the violation in the lowest field number
  */
 export function checkRules(desc: DescMessage, message: Message): readonly KeyInText[] {
@@ -63,7 +63,7 @@ function faultAt(path: Path): Fault {
   return { number: first?.kind === "field" ? first.number : 0, field, message };
 }
 
-/** The texts of messages. To look an option up takes longer than to check a text. */
+/** The text fields of each message type. Looking up an option takes longer than checking a text. */
 const textFields = new Map<DescMessage, readonly { field: DescField; kind: Text }[]>();
 
 function textFaults(desc: DescMessage, message: Message): { faults: Fault[]; keys: KeyInText[] } {
@@ -91,7 +91,10 @@ function textFaults(desc: DescMessage, message: Message): { faults: Fault[]; key
   return { faults, keys };
 }
 
-/** A placeholder, such as `ghp_xxxx…` or `ghp_MyToken00000…`, has few different characters, or one many times in a row. */
+/**
+ * A placeholder, such as `ghp_xxxx…` or `ghp_MyToken00000…`, has few different characters, or one many times in a row, or it
+ * ends with EXAMPLE.
+ */
 const minDifferent = 10;
 const repeated = /(.)\1{4}/;
 

@@ -53,7 +53,7 @@ export function hasIntegerRules(field: DescField): boolean {
   return type.case === "int64" || type.case === "int32";
 }
 
-/** What a caller is told who breaks a rule of a field, in one sentence. */
+/** The sentence for a caller that breaks a rule of a field. @param name what the sentence calls the field */
 export function ruleSentence(field: DescField, name: string): string {
   const { required, type } = getOption(field, fieldRules);
   if (type.case === "int64") return `${name} must be an integer${integerRange(boundsOf(type.value))}.`;

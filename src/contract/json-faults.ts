@@ -45,7 +45,7 @@ type Members = Record<string, JsonValue>;
 const decoder = new TextDecoder();
 const membersOf = (bytes: Uint8Array) => JSON.parse(decoder.decode(bytes)) as Members;
 
-/** The first field of a message that cannot be read, in the order of the contract; undefined if all can, or it is no object. */
+/** The error for the first field that cannot be read, in the order of the contract; undefined if no field is at fault. */
 function faultOf(desc: DescMessage, bytes: Uint8Array): StoaError | undefined {
   try {
     return faultIn(desc, membersOf(bytes), "");

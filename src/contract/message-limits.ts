@@ -7,9 +7,9 @@ const allowance = 16 * 1024;
 const bytesPerCharacter = 4;
 
 /**
- * The maximum size of a message in binary form: twice what the field rules of the contract allow. So a string that is too
- * long is still read, and the error names its field. A binary message of many small fields is cheap to send but expensive
- * to read. JSON has no such limit, because escapes can make a valid message large.
+ * The maximum size of a message in binary form: the allowance, and twice what the field rules of the contract allow its
+ * strings. So a string that is too long is still read, and the error names its field. A binary message of many small fields
+ * is cheap to send but expensive to read. JSON has no such limit, because escapes can make a valid message large.
  * @param upperLimit the maximum for every message, in bytes
  * @returns a size in bytes
  */
@@ -17,7 +17,10 @@ export function maxBinarySize(desc: DescMessage, upperLimit: number): number {
   return Math.min(upperLimit, allowance + 2 * stringBytes(desc));
 }
 
-/** The maximum size of a message's strings; infinite if the contract does not bound them. */
+/**
+ * The maximum size of a message's strings, in bytes; infinite with a list, a map, or a message that holds itself. A string
+ * without a rule counts as nothing: it is within the allowance.
+ */
 function stringBytes(desc: DescMessage, within: readonly DescMessage[] = []): number {
   // A recursive message, such as google.protobuf.Struct, has no maximum size.
   if (within.includes(desc)) return Number.POSITIVE_INFINITY;

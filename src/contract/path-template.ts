@@ -25,7 +25,7 @@ export interface PathTemplate {
   /** The template as routes of Fastify's router. The names of their parameters have no meaning. */
   routes: string[];
   verb: string | undefined;
-  /** Whether the routes match one path only, which says nothing else. */
+  /** Whether the template matches one path only: no segment is a wildcard. */
   isFixed: boolean;
   /** The fields that are bound to the path. */
   fields: string[][];
@@ -103,7 +103,7 @@ export function compilePathTemplate(template: string): PathTemplate {
 
 /**
  * Decodes the value of a variable. In a value of several segments `%2F` stays encoded, because it would look like a slash
- * between segments. So does a segment that cannot be decoded: it names nothing, and who knows the paths says so.
+ * between segments. A segment of such a value that cannot be decoded stays as it is: no known path has it, so it is not found.
  * @throws PathEncodingError for a value of one segment that cannot be decoded
  */
 export function decodeCaptured({ field, segments, isSingle }: Captured): string {
@@ -119,8 +119,8 @@ export function decodeCaptured({ field, segments, isSingle }: Captured): string 
 }
 
 /**
- * Fastify's router supports neither a parameter that ends at a verb nor a verb after a wildcard. `match` checks those verbs.
- * Its wildcard does not match an absent segment, so that is a separate route.
+ * Fastify's router supports neither a parameter that ends at a verb nor a verb after a wildcard; `match` checks
+ * those verbs. The router's wildcard does not match an absent segment, so that is a separate route.
  */
 function toRoutes(pattern: string[], verb: string | undefined): string[] {
   const last = pattern.at(-1);

@@ -16,7 +16,10 @@ export interface BoundResponse {
   select(message: Message): Message;
 }
 
-/** The message that a binding responds with: the response of the RPC, or one field of it. */
+/**
+ * The message that a binding responds with: the response of the RPC, or one field of it.
+ * @throws Error, at start, if that field is not a message
+ */
 export function responseOf({ rpc, responseBody }: Pick<Binding, "rpc" | "responseBody">): BoundResponse {
   const desc = responseBody === undefined ? rpc.output : responseBody.message;
   if (desc === undefined || (responseBody !== undefined && responseBody.fieldKind !== "message")) {

@@ -1,6 +1,6 @@
 /*
  * The secrets that no text may hold: private keys, and the tokens of providers that many agents use. A form is as narrow as
- * its provider's description of it, so that ordinary texts never match. Whoever adds one measures that.
+ * its provider's description of it, so that ordinary texts never match. Measure that on real texts before you add a form.
  */
 
 /** A kind of secret. */
@@ -11,7 +11,7 @@ export interface SecretForm {
   readonly form: RegExp;
 }
 
-/** A token that does not go on, in front or behind, as a longer word. */
+/** A token that is not a part of a longer word. */
 const token = (form: string) => new RegExp(`(?<![A-Za-z0-9_-])${form}(?![A-Za-z0-9_-])`, "g");
 
 /** All kinds. */
@@ -46,7 +46,9 @@ export const secretForms: readonly SecretForm[] = [
   { name: "a token of DigitalOcean", form: token("do[opr]_v1_(?<secret>[a-f0-9]{64})") },
 ];
 
-/** What every form begins with, to look through a text once. An API key of this board is looked for, too. */
+/**
+ * Every match of a form contains one of these, and so does an API key of this board. A text without any needs no closer look.
+ */
 export const secretBegins =
   /PRIVATE[ +]KEY|AGE-SECRET|sk-|AIza|GOCSPX|A[KS]IA|AccountKey=|gh[pousr]_|github_pat|gl(?:pat|ptt|dt|rt)-|xox[abpr]-|k_live_|npm_|pypi-|hf_|SG\.|do[opr]_v1|stoa_/;
 

@@ -87,6 +87,7 @@ export async function claimKey(unit: Unit, claim: Claim, attempt: Buffer): Promi
  * Claims a call without an idempotency key under a random id, so that at most one of its attempts commits. The response need
  * not be stored, because all attempts are in this process.
  * @returns the name of the attempt that has committed, if one has
+ * @throws RowMoved when the row has gone meanwhile
  */
 export async function claimCall({ tx, now }: Unit, id: Buffer, attempt: Buffer): Promise<Buffer | undefined> {
   // Rows are deleted at the age at which keys expire. This row is dated back, so that it is deleted earlier.
@@ -183,8 +184,8 @@ function associated({ id, fingerprint }: Claim): Buffer {
 }
 
 /**
- * Records the first use of an agent's API key: the response that holds the key is erased, and the agent's registration does not
- * lapse any more. If the database cannot write at the moment, the key still works, and its next use is the first.
+ * Records the first use of an agent's API key: the response that holds the key is erased, and the agent's registration no
+ * longer lapses. If the database cannot write at the moment, the key still works, and its next use counts as the first.
  * @param ofRead whether the key is used for a read
  * @throws StoaError `unauthorized` if the agent has ended at this moment
  */

@@ -30,7 +30,10 @@ export function encryptResponse(secret: ResponseSecret, associated: Buffer, repl
   return Buffer.concat([salt, nonce, cipher.getAuthTag(), ciphertext]);
 }
 
-/** @returns undefined if the response was encrypted with another secret */
+/**
+ * @param sealed at least `minEncryptedLength` bytes
+ * @returns undefined if the secret or `associated` is another one, or the bytes are damaged
+ */
 export function decryptResponse(secret: ResponseSecret, associated: Buffer, sealed: Buffer): Buffer | undefined {
   const salt = sealed.subarray(0, saltLength);
   const nonce = sealed.subarray(saltLength, saltLength + nonceLength);

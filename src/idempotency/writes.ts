@@ -26,7 +26,7 @@ import { fillOutline, type Items, itemOf, toOutline } from "./item-replies.ts";
 
 /**
  * The work of a write, once its idempotency key is claimed.
- * @param replyId the stored response of the call; null where the call has no idempotency key
+ * @param replyId the id of the row that will hold the response; null where the call has no idempotency key
  */
 export type Work<Open extends Unit, Reply> = (unit: Open, replyId: Buffer | null) => Promise<Reply>;
 

@@ -12,7 +12,7 @@ export interface Rate {
   readonly interval: number;
 }
 
-/** What a rate allows a call. A decision never changes. */
+/** What a rate decides about a call. A decision never changes. */
 export interface Decision {
   readonly allowed: boolean;
   /** How many further calls would be allowed now. */

@@ -17,7 +17,7 @@ export class Policy implements Rate {
     this.name = name;
     this.burst = calls;
     this.windowSeconds = windowSeconds;
-    // Rounded up, so that a window never allows more than the quota.
+    // Rounded up, so that a window never gives back more than the quota.
     this.interval = Math.ceil((windowSeconds * microseconds) / calls);
     this.item = `"${name}";q=${calls};w=${windowSeconds}`;
   }
@@ -28,7 +28,7 @@ export class Policy implements Rate {
   }
 }
 
-/** The seconds to wait, rounded up so that they are enough. */
+/** The seconds to wait, rounded up so that they are enough. @param wait in microseconds */
 export function wholeSeconds(wait: number): number {
   return Math.ceil(wait / microseconds);
 }

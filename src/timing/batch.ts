@@ -16,9 +16,8 @@ interface Patience {
 interface Caller<Value> extends PromiseWithResolvers<Value | undefined>, Patience {}
 
 /**
- * Looks up many keys at once. A key that is asked for while look-ups run waits and shares the next one. So at most
- * `concurrency` look-ups run at a time, and nobody waits for much longer than two of them take. A caller that gives up, or
- * whose time is over, fails alone and within 100 ms.
+ * Looks up many keys at once. At most `concurrency` look-ups run at a time. A key that is asked for meanwhile waits, and shares
+ * the next look-up with up to `size` - 1 others. A caller that gives up, or whose time is over, fails alone and within 100 ms.
  */
 export class Batch<Key, Value> {
   readonly #find: (keys: Key[]) => Promise<ReadonlyMap<Key, Value>>;
@@ -84,7 +83,7 @@ export class Batch<Key, Value> {
     }, tickMs);
   }
 
-  /** Fails the callers that have given up or have no time left. Keys without callers are dropped. */
+  /** Fails the callers that have given up or have no time left. A waiting key without callers is dropped. */
   #dismiss(keys: Map<Key, Caller<Value>[]>, now: number): void {
     for (const [key, callers] of keys) {
       const patient = callers.filter(({ signal, endsAt }) => !signal.aborted && now < endsAt);

@@ -5,7 +5,10 @@ export class TurnScheduler {
   #isScheduled = false;
   readonly #waiting: (() => void)[] = [];
 
-  /** @param maxPortions how many portions of work are done in one turn at most; half as many are always possible */
+  /**
+   * @param maxPortions the most portions of work in one turn. Portions of earlier turns may count as well, but never more than
+   * half of this
+   */
   constructor(maxPortions: number) {
     this.#maxPortions = maxPortions;
   }

@@ -1,5 +1,5 @@
-// All code that waits for something that may come late or never uses these functions. When a wait ends, in whatever way, it
-// leaves no timer and no listener behind.
+// These functions wait for something that may come late or never. When a wait ends, in whatever way, it leaves no timer and no
+// listener behind.
 
 /** The longest delay that a timer accepts, in milliseconds. A longer one would fire at once. */
 const maxTimerMs = 2 ** 31 - 1;
