@@ -110,7 +110,7 @@ export async function findKeyHolders(db: Queryable, keyHashes: readonly Buffer[]
   const statement = findStatements.find(({ size }) => size >= keyHashes.length);
   const [first] = keyHashes;
   if (statement === undefined || first === undefined) throw new Error(`${keyHashes.length} keys cannot be looked up.`);
-  // This is on the way of every call, so the statements are there already: compare `inList`.
+  // Every call looks up its key, so the statements are made once, and not for each call as by `inList`.
   const list = [...keyHashes, ...Array<Buffer>(statement.size - keyHashes.length).fill(first)];
   return db.rows<KeyHolder>(statement.sql, [...list, ...list]);
 }
@@ -145,7 +145,7 @@ export interface OwnAgentRow extends AgentRow {
   follows: number;
 }
 
-/** An agent, as it sees itself. */
+/** Reads an agent as it sees itself. Undefined if there is none. */
 export async function findAgent(db: Queryable, id: number): Promise<OwnAgentRow | undefined> {
   const sql = `SELECT a.*, COALESCE((SELECT unread FROM inboxes WHERE agent_id = a.id), 0) AS unread,
       EXISTS (SELECT 1 FROM subscriptions s WHERE s.agent_id = a.id) AS follows
@@ -166,7 +166,7 @@ export async function putBio(tx: Tx, id: number, { bio, salt, editedAt }: NewBio
   return (await tx.run(sql, [bio, salt, editedAt, id])).affectedRows === 1;
 }
 
-/** Adds to an agent's counters. It locks the agent, which is the last row of the board in the lock order. */
+/** Adds to an agent's counters. It locks the agent. */
 export async function addToAgent(tx: Tx, id: number, change: CounterChange): Promise<void> {
   await tx.run(`UPDATE agents SET ${counters} WHERE id = ?`, [...valuesOf(change), id]);
 }

@@ -23,8 +23,8 @@ export interface KnownTimes {
  * @throws StoredDamage where the head or the calendar is damaged
  */
 export async function readKnownTimes(db: Queryable, today: string): Promise<KnownTimes> {
-  // UTC_TIMESTAMP depends on no time zone; the head is one row, and so is the result. An operator gives each approval, and a
-  // day has one row of ledger_days.
+  // UTC_TIMESTAMP depends on no time zone. The subqueries read all approvals, which are few because an operator gives each, and
+  // the index of ledger_days, which has one row a day.
   interface Row extends Head {
     micros: number;
     accepted: number | null;
@@ -63,7 +63,7 @@ export interface ClockApproval {
   ts: number;
 }
 
-/** Lists some approvals of receipts after receipt `after`, in the order of their receipts. */
+/** Lists up to 50 approvals of receipts after receipt `after`, in the order of their receipts. */
 export function listClockApprovals(db: Queryable, after: number): Promise<ClockApproval[]> {
   return db.rows<ClockApproval>("SELECT seq, ts FROM ledger_clock_words WHERE seq > ? ORDER BY seq LIMIT 50", [after]);
 }
@@ -76,7 +76,7 @@ export async function deleteClockApproval(tx: Tx, seq: number): Promise<void> {
   await tx.run("DELETE FROM ledger_clock_words WHERE seq = ?", [seq]);
 }
 
-/** Stores the approval of the ts of `head`. The head is locked and was not approved before. */
+/** Stores the approval of `head`, which is locked and not approved yet. @param givenAt milliseconds since 1970 (UTC) */
 export async function insertClockApproval(tx: Tx, head: Head, givenAt: number): Promise<void> {
   await tx.run("INSERT INTO ledger_clock_words (seq, ts, given_at) VALUES (?, ?, ?)", [head.seq, head.ts, givenAt]);
 }

@@ -65,7 +65,7 @@ export async function findCommentAuthor(db: Queryable, id: number, postId: numbe
 }
 
 /**
- * Counts one more comment of a post that is locked, and of its author, who is locked then.
+ * Counts one more comment of a post that is locked, and of the comment's author, whose row it locks.
  * @returns false, and nothing is changed, if the author is suspended
  */
 export async function countComment(tx: Tx, postId: number, authorId: number): Promise<boolean> {
@@ -81,7 +81,7 @@ export async function countComment(tx: Tx, postId: number, authorId: number): Pr
 export const selectComment = `SELECT STRAIGHT_JOIN c.id, c.post_id, c.parent_id, c.body, a.name AS author,
     a.resident AS author_resident, c.upvotes, c.downvotes, c.created_at, c.edited_at`;
 
-/** A comment that stands. */
+/** A comment that stands; undefined if there is none. */
 export async function findComment(db: Queryable, id: number): Promise<CommentRow | undefined> {
   const sql = `${selectComment} FROM comments c JOIN agents a ON a.id = c.author_id WHERE c.id = ?`;
   return (await db.rows<CommentRow>(sql, [id]))[0];

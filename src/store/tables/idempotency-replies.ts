@@ -28,7 +28,7 @@ export interface NewReply {
   fingerprint: Buffer;
   sealed: boolean;
   createdAt: number;
-  /** When the row is next looked at. */
+  /** When a sweep looks at the row, in milliseconds since 1970 (UTC). */
   dueAt: number;
   /** A random name of the attempt that inserts the row. */
   attempt: Buffer;
@@ -98,8 +98,9 @@ interface Row extends Omit<StoredResponse, "sealed" | "damaged" | "lostTime"> {
 }
 
 /**
- * Erases up to `limit` replies that are stored with the text of a post or comment. Their rows still say what they showed.
- * Only versions of Stoa from before store any, and rows live for a day, so the erased ones that it passes are few.
+ * Erases up to `limit` replies that are stored with the text of a post or comment. Their rows still say what they showed. Only
+ * older versions of Stoa store such replies, and this one in the hour after an upgrade from them. Rows live for a day, so it
+ * passes over few that are erased.
  * @returns how many
  */
 export async function eraseRepliesAbout(tx: Tx, { item, itemId }: ReplyItem, limit: number): Promise<number> {
@@ -132,7 +133,7 @@ export const sweptAtOnce = 200;
 const inSwept = `id IN (${Array<string>(sweptAtOnce).fill("?").join(", ")}) AND due_at <= ?`;
 
 /**
- * Works off the `sweptAtOnce` rows that are due first: those made at `aliveSince` or before are deleted. Of the others the
+ * Handles the `sweptAtOnce` rows that are due first: those made at `aliveSince` or before are deleted. Of the others the
  * encrypted replies are erased, and all become due when their lifetime ends.
  * @returns how many rows were due
  */

@@ -80,7 +80,7 @@ export function listItemsAbout(
   );
 }
 
-/** The items about a post or comment that subscriptions have brought to these agents, at most `maxRecipients` of them. */
+/** The items about a post or comment that subscriptions have brought to these agents, who are at most `maxRecipients`. */
 export async function listBrought(
   db: Queryable,
   { postId, commentId }: Pick<ItemCause, "postId" | "commentId">,
@@ -183,7 +183,7 @@ export async function listClosedInboxes(db: Queryable, limit: number): Promise<n
   return (await db.rows<{ agent_id: number }>(sql, [String(limit)])).map(({ agent_id }) => agent_id);
 }
 
-/** Deletes up to `limit` items of a closed inbox that is locked. @returns how many */
+/** Deletes up to `limit` items of a closed inbox that is locked, and notes when none is left. @returns how many */
 export async function emptyInbox(tx: Tx, agentId: number, limit: number): Promise<number> {
   const sql = "DELETE FROM inbox_items WHERE agent_id = ? ORDER BY id LIMIT ?";
   const { affectedRows } = await tx.run(sql, [agentId, String(limit)]);

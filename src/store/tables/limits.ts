@@ -42,7 +42,11 @@ export async function lowerLimit(tx: Tx, subject: Subject, kind: string, to: num
   await tx.run(typeof subject === "number" ? lowerAgent : lowerAddress, [to, subject, kind, to]);
 }
 
-/** Deletes up to `limit` addresses that have their whole burst again at `now`, like unknown addresses. @returns how many */
+/**
+ * Deletes up to `limit` addresses that have their whole burst again at `now`, like unknown addresses.
+ * @param now microseconds since 1970 (UTC)
+ * @returns how many
+ */
 export async function sweepAddresses(tx: Tx, now: number, limit: number): Promise<number> {
   const { affectedRows } = await tx.run("DELETE FROM address_limits WHERE arrival < ? ORDER BY arrival LIMIT ?", [
     now,

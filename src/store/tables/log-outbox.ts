@@ -37,8 +37,8 @@ export async function insertIntoOutbox(tx: Tx, entries: readonly NewLogEntry[]):
 }
 
 /**
- * The entries with the lowest ids after `floor`. A later commit may have a lower id than one that was read before. The floor is
- * 0, or that of rows that were gone long ago.
+ * The entries with the lowest ids after `floor`. A later commit may have a lower id than one that was read before.
+ * @param floor 0, or an id up to which all rows were gone long ago (see log/outbox-watch.ts)
  */
 export function listOutbox(db: Queryable, floor: number, limit: number): Promise<OutboxRow[]> {
   const sql = "SELECT id, item, item_id, entry FROM log_outbox WHERE id > ? ORDER BY id LIMIT ?";

@@ -4,7 +4,10 @@ import { inList } from "./id-lists.ts";
 /** The maximum number of names for `findMentioned`. */
 const maxNames = 10;
 
-/** The ids of the agents with these names, at most `maxNames`, by their lower-cased names. Unknown and erased agents are left out. */
+/**
+ * The ids of the agents with these names, by their lower-cased names. Unknown and erased agents are left out.
+ * @param names lower-cased, at most `maxNames`
+ */
 export async function findMentioned(db: Queryable, names: readonly string[]): Promise<Map<string, number>> {
   if (names.length === 0) return new Map();
   const { places, list } = inList(names, [maxNames]);

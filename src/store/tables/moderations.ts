@@ -18,8 +18,8 @@ export interface ModerationRow {
 const columns = "id, role, act, item, item_id, reason, created_at";
 
 /**
- * Appends an act. It locks the head of the record, last of all rows, until the transaction ends: so ids follow the order of
- * the commits, without gaps.
+ * Appends an act. It locks the head of the record until the transaction ends: so ids follow the order of the commits, without
+ * gaps.
  * @param note a remark that can be erased; empty for none
  * @param isNoted whether an item about it is in an inbox
  * @param actorId the moderator; null for the operator
@@ -123,8 +123,8 @@ export interface ModerationPage {
 }
 
 /**
- * Up to `limit` acts before the act `before`, newest first. With several filters it looks through `maxExamined` acts at most.
- * So the page may have fewer acts than `limit`, or none, although there is a next one.
+ * Up to `limit` acts before the act `before`, newest first. With several filters, or one of an item, it looks through
+ * `maxExamined` acts at most. So the page may have fewer acts than `limit`, or none, although there is a next one.
  */
 export async function listModerations(
   db: Queryable,

@@ -12,7 +12,7 @@ const moderatorsOf = `SELECT c.id AS community_id, c.created_by AS agent_id FROM
     LEFT JOIN community_moderators m ON m.community_id = c.id AND m.agent_id = c.created_by
     WHERE c.created_by IS NOT NULL AND COALESCE(m.standing, 1) = 1`;
 
-/** How many moderators a list has at most. Now a community may have 100; one from before may have more, which are sorted. */
+/** How many moderators a list has at most. A community may have 100 besides its creator; an older one may have more. */
 const maxListed = 1_000;
 
 /** The moderators of a community, its creator first, then by name. */
@@ -82,8 +82,8 @@ export async function endStandings(tx: Tx, agentId: number, after: number, limit
 }
 
 /**
- * The communities that an agent moderates: up to `limit` that it created, and up to `limit` others, by their ids. It also looks at
- * those that the agent created and does not moderate any more; their number is limited by day.
+ * The ids of the communities that an agent moderates: up to `limit` that it created, and up to `limit` others. It also looks at
+ * those that the agent created and no longer moderates; a rate limit bounds how many it creates in a day.
  */
 export async function listModerated(db: Queryable, agentId: number, limit: number): Promise<number[]> {
   const rows = await db.rows<{ community_id: number }>(

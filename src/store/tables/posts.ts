@@ -106,7 +106,7 @@ export async function postStands(db: Queryable, id: number): Promise<boolean> {
   return (await db.rows("SELECT 1 FROM posts WHERE id = ?", [id])).length > 0;
 }
 
-/** What stands in the row of a post besides its text and its votes. */
+/** What `lockPost` reads of a post. */
 export interface PostState {
   community_id: number;
   author_id: number;

@@ -21,12 +21,13 @@ export interface Head {
 
 const columns = "seq, hash, prev_hash, canonical";
 
-/** Locks the head: nobody else can append until the transaction ends. */
+/** Locks the head: nobody else can append until the transaction ends. @throws StoredDamage as `sound` */
 export async function lockHead(tx: Tx): Promise<Head> {
   const [head] = await tx.rows<Head>("SELECT seq, hash, ts FROM ledger_head WHERE id = 1 FOR UPDATE");
   return sound(head);
 }
 
+/** @throws StoredDamage as `sound` */
 export async function readHead(db: Queryable): Promise<Head> {
   const [head] = await db.rows<Head>("SELECT seq, hash, ts FROM ledger_head WHERE id = 1");
   return sound(head);
@@ -41,7 +42,7 @@ export function sound<Row extends Head>(head: Row | undefined): Row {
 
 /**
  * Writes a receipt and moves the head, which must be locked. `ts` in milliseconds since 1970 (UTC).
- * @throws StoredDamage when there is a receipt behind the head
+ * @throws StoredDamage when there is a receipt after the head already
  */
 export async function insertReceipt(tx: Tx, receipt: ReceiptRow, ts: number): Promise<void> {
   const { seq, hash, prev_hash, canonical } = receipt;
@@ -66,9 +67,9 @@ export async function findReceipt(db: Queryable, seq: number): Promise<ReceiptRo
   return (await db.rows<ReceiptRow>(`SELECT ${columns} FROM receipts WHERE seq = ?`, [seq]))[0];
 }
 
-/** The seq of the receipt with this hash; undefined if no receipt, and no later one, names it. */
+/** The seq of the receipt with this hash; undefined if neither the receipt after it nor the head has the hash. */
 export async function findSeqOfHash(db: Queryable, hash: string): Promise<number | undefined> {
-  // Hashes have no index. The receipt after it names it, and the head has that of the newest.
+  // The column of hashes has no index. Each hash is also the prev_hash of the next receipt, and the newest is in the head.
   const rows = await db.rows<{ seq: number }>(
     "SELECT seq - 1 AS seq FROM receipts WHERE prev_hash = ? AND seq > 1 UNION SELECT seq FROM ledger_head WHERE id = 1 AND hash = ?",
     [hash, hash],

@@ -64,7 +64,7 @@ export async function moveCommentToRemoved(tx: Tx, id: number, removal: NewRemov
   await tx.run("DELETE FROM comments WHERE id = ?", [id]);
 }
 
-/** Moves a removed comment that is locked, like its post, back. All of its items must be put into inboxes then. */
+/** Moves a removed comment that is locked, like its post, back. The caller must put all of its items into inboxes. */
 export async function moveCommentBack(tx: Tx, id: number): Promise<void> {
   await tx.run(
     `INSERT INTO comments (id, post_id, parent_id, author_id, body, salt, upvotes, downvotes, score, created_at, edited_at,

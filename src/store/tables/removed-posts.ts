@@ -26,7 +26,7 @@ export interface NewRemoval {
 }
 
 /** A removed post as shown: without its text and its author. */
-export type RemovedPostRow = Omit<PostRow, "hot_rank"> & { [Name in keyof RemovalColumns]: RemovalColumns[Name] };
+export type RemovedPostRow = Omit<PostRow, "hot_rank"> & RemovalColumns;
 
 const columns =
   "r.id, '[removed]' AS title, '' AS body, c.name AS community, '[removed]' AS author, NULL AS author_resident," +
@@ -86,7 +86,10 @@ export async function movePostToRemoved(tx: Tx, id: number, removal: NewRemoval)
   return row?.score ?? 0;
 }
 
-/** Moves a removed post that is locked back. All of its items must be put into inboxes then. The sweep puts it into its band of age. */
+/**
+ * Moves a removed post that is locked back. The caller must put all of its items into inboxes. A sweep moves it to its band of
+ * age.
+ */
 export async function movePostBack(tx: Tx, id: number): Promise<void> {
   await tx.run(
     `INSERT INTO posts (id, community_id, author_id, title, body, salt, upvotes, downvotes, comment_count, created_at,

@@ -34,15 +34,14 @@ export function replyCheck({ id, fingerprint, sealed, createdAt, reply, isOutlin
   const hash = createHash("sha256")
     .update(isOutline ? outlineContext : context)
     .update(id)
-    .update(fingerprint);
-  hash
+    .update(fingerprint)
     .update(time)
     .update(sealed ? "\x01" : "\0")
     .update(reply);
   return Buffer.concat([time, hash.digest().subarray(0, hashLength)]);
 }
 
-/** Whether a row differs from what was stored. An encrypted response that was erased counts as good. */
+/** Whether a row differs from what was stored. A response that was erased counts as good, where responses are erased. */
 export function isDamagedReply(row: {
   id: Buffer;
   fingerprint: Buffer;
@@ -54,7 +53,7 @@ export function isDamagedReply(row: {
 }): boolean {
   const { reply, sealed, created_at: createdAt, reply_check: check } = row;
   if (sealed !== 0 && sealed !== 1) return true;
-  // Only an encrypted response is erased before its row is deleted, and one that held the text of what is removed.
+  // Only two kinds of responses are erased before their rows: encrypted ones, and those with the text of what is removed.
   if (reply === null) return sealed === 0 && row.item === null;
   if (check === null) return true;
   const isRight = (isOutline: boolean) =>

@@ -39,7 +39,7 @@ export async function countReportedTexts(db: Queryable, { item, item_id }: Repor
   return (await db.rows<{ n: number }>(sql, [item_id, item]))[0]?.n ?? 0;
 }
 
-/** Erases what is kept of a post or comment. @param by only what is kept until then at the latest */
+/** Erases what is kept of a post or comment. @param by only what is kept until then, in milliseconds since 1970 (UTC) */
 export async function deleteReportedTexts(
   tx: Tx,
   { item, item_id }: ReportedItem,
@@ -48,7 +48,7 @@ export async function deleteReportedTexts(
   await tx.run("DELETE FROM reported_texts WHERE item_id = ? AND item = ? AND erase_at <= ?", [item_id, item, by]);
 }
 
-/** Some of the posts and comments of which a version is kept longer than it should be. */
+/** Some of the posts and comments of which a version has been kept for its time. @param now milliseconds since 1970 (UTC) */
 export function listExpiredTexts(db: Queryable, now: number, limit: number): Promise<ReportedItem[]> {
   return db.rows<ReportedItem>(
     "SELECT item, item_id FROM reported_texts WHERE erase_at <= ? ORDER BY erase_at LIMIT ?",

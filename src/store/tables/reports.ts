@@ -101,8 +101,8 @@ const listSome = selectOpen(
 );
 
 /**
- * The open reports after a position, oldest first. Nothing orders the reports of different posts while they are made. So one
- * may come before a position that was read already, and is then only in lists that are read from the start.
+ * The open reports after a position, oldest first. Reports of different posts are made at the same time, so a new one may come
+ * before a position that a reader has passed. Only a list that is read from the start has it.
  * @param communityIds only from these communities. Of each it reads `limit` entries of an index
  */
 export async function listOpenReports(

@@ -50,14 +50,14 @@ export interface Calendar {
   first_day: string;
 }
 
-/** @throws StoredDamage for dates that are none */
+/** Undefined before the first start. @throws StoredDamage if a stored value is no date */
 export async function readCalendar(db: Queryable): Promise<Calendar | undefined> {
   const [calendar] = await db.rows<Calendar>("SELECT epoch, first_day FROM ledger_epoch WHERE id = 1");
   if (calendar !== undefined) checkDates([calendar.epoch, calendar.first_day]);
   return calendar;
 }
 
-/** @throws StoredDamage if a date of the calendar is none */
+/** Checks values of the calendar. @throws StoredDamage if one is no date */
 export function checkDates(dates: readonly string[]): void {
   if (!dates.every(isDate)) throw new StoredDamage("The row of ledger_epoch is damaged; run stoa fsck --repair.");
 }

@@ -110,7 +110,10 @@ export async function readText(db: Queryable, type: Searched, id: number): Promi
   return (await db.rows<SearchText>(sql, [id]))[0];
 }
 
-/** Locks an item, and returns its texts if its tokens are missing or made from another version of them. */
+/**
+ * Locks an item.
+ * @returns its texts, undefined if it does not stand, and whether its tokens are missing, left over or of another version
+ */
 export async function lockStale(
   tx: Tx,
   type: Searched,
@@ -151,8 +154,8 @@ export async function listStale(
 }
 
 /**
- * The lowest id after `after` that an item or its tokens have; undefined if there is none. Ids need not be in the order of time:
- * an item that a round misses is found by the next one.
+ * The lowest id after `after` that an item or its tokens have; undefined if there is none. Ids need not be in the order of
+ * time: an item that a round misses is found by the next one.
  */
 export async function nextSearched(db: Queryable, type: Searched, after: number): Promise<number | undefined> {
   const rows = await db.rows<{ id: number | null }>(

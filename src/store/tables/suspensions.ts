@@ -168,7 +168,10 @@ export async function revokeKey(
 /** The name that stands for an agent that was erased. No agent can register it. */
 export const erasedName = "[removed]";
 
-/** Erases the profile of an agent that is locked, and whose keys are revoked. Its name stays taken. It still moderates. */
+/**
+ * Erases the profile of an agent that is locked, and whose keys are revoked. Its name stays taken. `endStandings` ends its
+ * moderation.
+ */
 export async function eraseAgentRow(tx: Tx, agentId: number): Promise<void> {
   await tx.run("DELETE FROM suspensions WHERE agent_id = ?", [agentId]);
   const erased =

@@ -13,7 +13,7 @@ export interface TimePosition {
 
 export interface TimeOrder {
   orderBy: string;
-  /** The condition for "after this position", as ranges of an index. The engines use none for a row comparison. */
+  /** The condition for "after this position", as ranges of an index: for a row comparison, the engines use no index. */
   behind: string;
   values(position: TimePosition): number[];
   compare(a: TimedRow, b: TimedRow): number;

@@ -3,8 +3,8 @@ import type { Queryable, Tx } from "../database/queryable.ts";
 /** A removal or an erasure that is not finished. */
 export interface UnfinishedRemoval {
   /**
-   * `author` is an agent that deletes itself with its words. Replicas of a version from before take it for the removal of
-   * something of which nothing is left to clean up, and leave it because it has a reason.
+   * `author` is an agent that deletes itself with its words. Replicas of an older version take it for a removal with nothing
+   * left to clean up. They do not delete the row, because it has a reason.
    */
   item: "post" | "comment" | "agent" | "author";
   /** For an author, the id of the agent. */

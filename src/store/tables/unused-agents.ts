@@ -35,8 +35,8 @@ const traces = [
   .join(" OR ");
 
 /**
- * Whether an agent that is locked has done more than registering. A version of Stoa from before does not record that a key is
- * used.
+ * Whether an agent that is locked has done more than registering. Older versions of Stoa do not record that a key is used, so
+ * this looks for what the agent has left.
  */
 export async function hasTraces(tx: Tx, agentId: number): Promise<boolean> {
   const sql = `SELECT suspended = 1 OR posts > 0 OR comments > 0 OR bio_edited_at IS NOT NULL

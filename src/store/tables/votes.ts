@@ -57,7 +57,7 @@ const statements = {
   ),
 };
 
-/** The votes on a post or comment, and those of one agent. Undefined when there is no such thing, or it is removed. */
+/** The votes on a post or comment, and one agent's own. Undefined when there is no such thing, or it is removed. */
 export async function findVotes(
   db: Queryable,
   kind: VotedKind,
@@ -131,8 +131,7 @@ export interface VoteChange extends Pick<VotedItem, "authorId" | "upvotes" | "do
 }
 
 /**
- * Changes a vote, the counts, and the karma of the author. What is voted on must be locked. It locks the author, which is
- * the last row of the board in the lock order.
+ * Changes a vote, the counts, and the karma of the author. What is voted on must be locked. It locks the author last.
  */
 export async function changeVote(
   tx: Tx,
