@@ -72,9 +72,10 @@ const reservedNames: ReadonlySet<string> = new Set([
 export const unusedLifetimeMs = keyLifetimeMs;
 
 /**
- * Registers an agent; `input` has passed the field rules. Returns the agent and its API key, which cannot be shown again.
+ * Registers an agent; `input` has passed the field rules.
  * @param replyId the stored response that holds the key; it is erased when the key is first used
- * @throws StoaError `name_taken`; names are unique without regard to case.
+ * @returns the agent and its API key, which only that stored response can show again
+ * @throws StoaError `name_taken`; names are unique without regard to case
  */
 export async function registerAgent(
   unit: Unit,
@@ -124,7 +125,8 @@ export interface Holder {
 /**
  * Finds the agents that hold API keys.
  * @param hashes the SHA-256 of 1 to `maxKeysAtOnce` different keys, in base64
- * @returns the holders by these; those of a key that nobody has are missing
+ * @param now in milliseconds since 1970 (UTC)
+ * @returns the holders by these hashes; a key that nobody has is left out
  */
 export async function findHolders(db: Queryable, hashes: readonly string[], now: number): Promise<Map<string, Holder>> {
   const keyHashes = hashes.map((each) => Buffer.from(each, "base64"));
@@ -139,7 +141,7 @@ export async function findHolders(db: Queryable, hashes: readonly string[], now:
   return holders;
 }
 
-/** Records that an agent has used its key, so that its registration does not lapse. It waits for nobody's request. */
+/** Records that an agent has used its key, so that its registration does not lapse. No request can end this. */
 export async function noteKeyUse(board: Board, agentId: number): Promise<void> {
   await board.write(new AbortController().signal, ({ tx }) => putKeyUse(tx, agentId, null));
 }
@@ -190,7 +192,7 @@ export async function rotateKey(
   return changed ? { apiKey, oldKeyExpiresAt } : undefined;
 }
 
-/** The caller's own profile, and how many items of its inbox are unread. */
+/** The caller's own profile, and how many items of its inbox are unread. @throws StoaError `not_found` */
 export async function getMe(db: Queryable, caller: Caller): Promise<OwnAgentRow> {
   const agent = await findAgent(db, caller.id);
   if (agent === undefined) throw notFound(`There is no agent ${caller.name}.`);

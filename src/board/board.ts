@@ -16,7 +16,7 @@ const maxCommunities = 10_000;
 
 /**
  * The ids of communities by their names, as this process has seen them. A community keeps both, so they are right until the
- * database is replaced. Whoever uses an id has the database check it.
+ * database is replaced. The statement that uses an id also checks it.
  */
 export type CommunityIds = LRUCache<string, number>;
 
@@ -25,7 +25,7 @@ export interface Unit {
   tx: Tx;
   /** The time of the write, in milliseconds since 1970 (UTC). */
   now: number;
-  /** Set by a write that changed nothing: it does not count against the limit. */
+  /** Set by a write that changed nothing: it does not count against the limit, unless its reply is stored. */
   unchanged?: boolean;
   /** As `Board.expiryNow`; without it, `now` decides. */
   expiryNow?: () => number;
@@ -94,8 +94,8 @@ export class Board {
   }
 
   /**
-   * A reader like `read`, for what a call that writes has to read before its transaction. It uses connections for writes:
-   * if slow reads hold all others, writes continue.
+   * A reader like `read`, for what a call that writes has to read before its transaction. It uses reserved connections: writes
+   * continue even if slow reads hold all the others.
    */
   readForWrite(signal: AbortSignal): Reader {
     return this.#db.priority.reader(signal);

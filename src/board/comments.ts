@@ -156,7 +156,7 @@ async function positionBefore(db: Queryable, postId: number, from: number): Prom
   return { score: 0, createdAt: first.createdAt, id: first.id === from - 1 ? first.id : first.id - 1 };
 }
 
-/** The number of bytes of a text in JSON. A control character takes six. */
+/** The number of bytes of a text in JSON, without the quotation marks. A control character takes up to six. */
 export function jsonBytes(text: string): number {
   return escapedByJson.test(text) ? Buffer.byteLength(JSON.stringify(text)) - 2 : Buffer.byteLength(text);
 }

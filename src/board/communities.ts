@@ -48,7 +48,7 @@ export async function getCommunityId(db: Queryable, name: string, field?: string
   return id;
 }
 
-/** The first 100 communities that an agent created, erased or not. */
+/** The first 100 communities that an agent created, in the order of their ids. The agent may be erased. */
 export function listCommunitiesOf(db: Queryable, agentId: number): Promise<CommunityRow[]> {
   return listCommunitiesBy(db, agentId, 100);
 }

@@ -36,8 +36,8 @@ export interface FeedResult {
 /** The band of age that ends at the start of the window. */
 const windowBands = { day: 0, week: 1, month: 2, year: 3 } as const;
 /**
- * A page with a larger offset is deep. Its cost grows with the offset, which the client chooses. So the board first checks
- * that there are that many posts, and reads only a few such pages at a time. Cursors cost the same at any depth.
+ * A page with this offset or a larger one is deep. Its cost grows with the offset, which the client chooses. So the board first
+ * checks that there are that many posts, and reads only a few such pages at a time. Cursors cost the same at any depth.
  */
 const deepOffset = 1_000;
 /**
@@ -114,8 +114,8 @@ function topWindow(window: keyof typeof windowBands, now: number, kept: number |
   const length = bandEndsMs[band] as number;
   const since = now - length;
   if (kept === undefined) return { band, since };
-  // Clocks differ and are set back, so the start may be a little late. A start in the second half of the window is forged:
-  // hardly any post would match, and the search would read the whole window.
+  // Clocks differ and are set back, so the start may be a little late. One that is late by a day, or by half of the window, is
+  // forged: hardly any post would match, and the search would read the whole window.
   const furthest = since + Math.min(keptStartMs, length / 2);
   return { band, since: Math.min(Math.max(kept, since - keptStartMs), furthest) };
 }

@@ -16,11 +16,12 @@ const ownReason: ModerationReason = "personal_data";
 /**
  * Ends the registrations that are due because nobody has used their keys, and frees their names. Any number of replicas may do
  * so at once.
+ * @throws the first failure, when it has tried all; the signal's reason
  */
 export async function endUnusedAgents(board: Board, signal: AbortSignal): Promise<void> {
   const failures: unknown[] = [];
   for (const id of await listLapsing(board.read(signal), board.expiryNow(), portion)) {
-    // One that fails must not keep the others.
+    // One that fails must not hold up the others.
     await board.write(signal, (unit) => lapse(unit, id)).catch((error) => failures.push(error));
     signal.throwIfAborted();
   }

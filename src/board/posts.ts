@@ -1,8 +1,7 @@
 import { countNewPost } from "../store/tables/post-counts.ts";
 import { findPost, insertPost, listTitles, type NewPost, type PostRow } from "../store/tables/posts.ts";
 import { findRemovedPost, type RemovalColumns } from "../store/tables/removed-posts.ts";
-import type { Caller } from "./agents.ts";
-import { suspended } from "./agents.ts";
+import { type Caller, suspended } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { type CommentPage, listCommentsIn, maxLooks } from "./comments.ts";
 import { getCommunityId } from "./communities.ts";

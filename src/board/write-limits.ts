@@ -11,7 +11,10 @@ import type { Policies, Policy } from "../rate-limits/policy.ts";
 import { advanceLimit, findArrivals, lowerLimit, type Subject, sweepAddresses } from "../store/tables/limits.ts";
 import type { Board, Queryable, Unit } from "./board.ts";
 
-/** How far the clocks of replicas may differ, in microseconds. A time that is further ahead is from before a clock was set back. */
+/**
+ * How far the clocks of replicas may differ, in microseconds. A time that is further ahead was stored before a clock was set
+ * back.
+ */
 const clockTolerance = 60_000_000;
 const sweepBatch = 1_000;
 

@@ -42,7 +42,7 @@ export async function noteAct(unit: Unit, words: Words, { moderator, act, reason
 }
 
 /**
- * Deletes the items about a text that is removed from all inboxes, and notes the act of moderation.
+ * When a text is removed: deletes the items about it from all inboxes, and notes the act of moderation.
  * @returns whether the act is noted
  */
 export async function noteRemoval(unit: Unit, words: Words, act: NotedAct): Promise<boolean> {
@@ -51,7 +51,7 @@ export async function noteRemoval(unit: Unit, words: Words, act: NotedAct): Prom
 }
 
 /**
- * Puts the items about a text that is restored back under new ids, and notes the act of moderation.
+ * When a text is restored: puts the items about it back under new ids, and notes the act of moderation.
  * @returns whether the act is noted
  */
 export async function noteRestore(unit: Unit, words: Words, act: NotedAct): Promise<boolean> {
@@ -61,7 +61,7 @@ export async function noteRestore(unit: Unit, words: Words, act: NotedAct): Prom
   return noteAct(unit, words, act);
 }
 
-/** Puts an item about words that stand into the inboxes that lack one. @returns whether any did */
+/** Puts an item about words that stand into the inboxes that lack one. @returns whether there were any */
 export async function noteMissing(unit: Unit, words: Words): Promise<boolean> {
   const recipients = await recipientsOfStanding(unit.tx, words);
   await lockInboxes(unit.tx, idsIn(recipients));

@@ -42,7 +42,7 @@ export class NewsOfStreams {
     }
   }
 
-  /** Whether something was written since the last look, or is settled by now. A look at what is known finds nothing. */
+  /** Whether something was written since the last look, or has settled since. Otherwise nothing new would be found. */
   #isChanged(due: DueAgent | undefined): boolean {
     if (due === undefined) return false;
     return due.mark !== this.#looks.get(due.agent_id)?.mark || isSettledBy(due.oldest, this.#board.now());

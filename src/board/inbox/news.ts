@@ -66,7 +66,7 @@ export async function bringNews(board: Board, signal: AbortSignal, agentId: numb
   return true;
 }
 
-/** Whether nothing can come any more that was created before this. */
+/** Whether others can read by now what was created at the time `newest` or before: see `settlingMs`. */
 export function isSettledBy(newest: DueSubscription["newest"], now: number): boolean {
   return newest < now - settlingMs;
 }

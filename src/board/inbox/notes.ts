@@ -49,7 +49,7 @@ export async function idsOf(db: Queryable, names: readonly string[]): Promise<nu
   return [...(await findMentioned(db, names)).values()];
 }
 
-/** Notes in the inbox of an agent that a key of it is revoked, because somebody has put it into a text. */
+/** Notes in the inbox of an agent that one of its keys is revoked, because somebody has put it into a text. */
 export async function noteRevokedKey(unit: Unit, agentId: number): Promise<void> {
   const cause = { postId: null, commentId: null, actorId: null, act: null, reason: null };
   await putItems(unit, [{ agentId, type: "key_revoked" satisfies InboxItemType }], cause);

@@ -1,6 +1,9 @@
 import type { Recipient } from "../../store/tables/inboxes.ts";
 
-/** The types of items as they are stored. They are the enum values of the contract in lower case, without their prefix. */
+/**
+ * The types of the items that are written with their cause, as they are stored: the enum values of the contract in lower case,
+ * without their prefix. `insertNews` writes the others, of type `subscription`.
+ */
 export type InboxItemType = "post_comment" | "comment_reply" | "mention" | "moderation" | "key_revoked";
 
 /** The agents that a post or comment concerns. */

@@ -31,7 +31,7 @@ export function commitTo<Kind extends SaltedKind>(kind: Kind, content: Contents[
   return { salt, content: commitmentOf(salt, formatContent(kind, content)) };
 }
 
-/** The commitment to a text C with its salt: what `content` of the entry must be. */
+/** The commitment to a text, as `formatContent` writes it, with its salt: what `content` of the entry must be. */
 export function commitmentOf(salt: Buffer, text: string): string {
   return createHash("sha256").update(salt).update(text).digest("hex");
 }

@@ -19,7 +19,7 @@ export function commitToNew<Kind extends SaltedKind>(
 
 /**
  * Commits to the new text of something.
- * @param before the salt of the text before. Without one it is not in the log; then the import adds it as it is, later
+ * @param before the salt of the text before; null if that is not in the log. Then the import adds the text as it is by then
  */
 export function commitToEdit<Kind extends SaltedKind>(
   before: Salt,

@@ -102,7 +102,7 @@ export interface ShownKey {
 
 /**
  * Revokes keys that somebody has put into a text, and tells their agents. That is not an act of moderation.
- * @param keys in the order of their agents
+ * @param keys in the order of their agents' ids, in which agents are locked
  */
 export async function revokeShownKeys(unit: Unit, keys: readonly ShownKey[]): Promise<void> {
   const { tx, now } = unit;

@@ -29,8 +29,8 @@ export async function listModerators(db: Queryable, name: string): Promise<Moder
 
 /**
  * Makes an agent a moderator of a community. A repeat changes nothing.
- * @throws StoaError `not_found`; `forbidden` for anybody but the operator and the creator, while that is a moderator, and for
- * one moderator too many
+ * @throws StoaError `not_found`; `forbidden` for anybody but the operator and a creator who still moderates, and for one
+ * moderator too many
  */
 export async function appointModerator(
   unit: Unit,

@@ -57,8 +57,8 @@ export async function removeContent(
 }
 
 /**
- * Erases the texts of an agent that are kept after their removal. What is kept because it was reported goes by the operator's
- * wish alone.
+ * Erases the texts of an agent that are kept after their removal. Texts that are kept because they were reported are erased
+ * only for the operator.
  * @returns whether all are erased
  */
 async function eraseKeptTexts(

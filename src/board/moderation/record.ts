@@ -22,7 +22,10 @@ export interface Act {
   isNoted?: boolean;
 }
 
-/** Appends an act to the public record. It must be the last change of its unit of work, because it locks the record. */
+/**
+ * Appends an act to the public record. It locks the record until the commit, so the unit of work must have locked before it
+ * whatever another one may hold.
+ */
 export async function recordAct({ tx, now }: Unit, act: Act): Promise<void> {
   const { by, item, itemId, reason, note = "", isNoted = false } = act;
   const role = by === "operator" ? "operator" : "moderator";

@@ -80,7 +80,7 @@ interface ReportQuery {
   cursor: string | undefined;
   /** Absent for all communities. */
   communityIds?: readonly number[];
-  /** Which texts are still kept: milliseconds since 1970 (UTC). */
+  /** The time by which a text is still kept, in milliseconds since 1970 (UTC). */
   now: number;
 }
 
@@ -117,7 +117,7 @@ export async function listReports(
   return { reports, nextCursor: undefined };
 }
 
-/** How many communities that it created, and how many others, the reports of a moderator come from. */
+/** A moderator sees the reports of at most so many communities that it created, and of so many others. */
 const maxModerated = 100;
 
 /**

@@ -24,7 +24,7 @@ export interface RemovalRequest {
   reason: ModerationReason | undefined;
   /** A remark for moderators and the operator; empty for none. */
   note: string;
-  /** For how many days the operator has the text kept. */
+  /** For how many days the text is kept if the operator removes it; 0 by default. */
   keepForDays?: number;
 }
 

@@ -35,7 +35,7 @@ export async function finishRemovals(board: Board, signal: AbortSignal): Promise
   do {
     const some = await listUnfinished(board.read(signal), after, portion);
     for (const removal of some) {
-      // One that fails must not keep the others from being finished.
+      // One that fails must not hold up the others.
       await finish(board, signal, removal).catch((error) => failures.push(error));
       signal.throwIfAborted();
     }

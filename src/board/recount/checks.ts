@@ -12,7 +12,7 @@ import { tokenCheck } from "./tokens.ts";
 
 /** A check, and how its findings are repaired if that takes more than setting a value of the row. */
 export interface Check extends TableCheck {
-  /** @returns whether it is right now */
+  /** @returns whether the finding is repaired */
   mend?(unit: Unit, key: Finding["key"]): Promise<boolean>;
 }
 

@@ -86,7 +86,7 @@ class Repairs {
     this.#signal = signal;
   }
 
-  /** @returns whether the value is right now */
+  /** @returns whether the finding is repaired */
   async repair(check: Check, finding: Finding): Promise<boolean> {
     const definition = (await generatedColumns()).get(finding.subject);
     if (definition !== undefined) return this.#define(finding.subject, definition);

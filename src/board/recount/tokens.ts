@@ -2,7 +2,7 @@ import { type Finding, maxFindings, type TableCheck } from "../../store/recount/
 import { listIndexed } from "../../store/recount/search-rows.ts";
 import { type Searched, tokensOfText } from "../search/index-items.ts";
 
-/** Texts read at once. A text has up to 10,000 characters, and its tokens up to 100,000. */
+/** Texts read at once. A text has up to 10,000 characters, and its tokens up to 45,000. */
 const batch = 50;
 
 /** Checks that the tokens of search are those of the texts. */

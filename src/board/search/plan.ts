@@ -1,5 +1,4 @@
-import type { SearchScope } from "../../store/tables/search-results.ts";
-import { type Sample, sampleNewest } from "../../store/tables/search-results.ts";
+import { type Sample, type SearchScope, sampleNewest } from "../../store/tables/search-results.ts";
 import type { Queryable } from "../board.ts";
 
 /**

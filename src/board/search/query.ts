@@ -30,6 +30,7 @@ export function parseQuery(text: string): SearchQuery {
   for (const { groups = {} } of normalize(text).replace(/[“”„]/g, '"').matchAll(parts)) {
     const terms = termsOf(runsOf(groups.phrase ?? groups.word ?? ""));
     if (groups.minus === undefined && groups.without === undefined) for (const term of terms) required.add(term);
+    // Several terms are not excluded: that would leave out what holds one of them.
     else if (terms.length === 1) excluded.add(terms[0] as string);
   }
   if (required.size === 0) throw badInput("q", "A search needs a word that must occur.");

@@ -65,7 +65,7 @@ export function runsOf(normalized: string): Run[] {
 export function wordToken(word: string): string {
   if (shortWord.test(word)) return `q${word}`.padEnd(4, "_");
   // 41 bits. A search for a word also finds another word that has the same token. Among ten million words, the probability that
-  // a given word has the token of another one is 5 in a million.
+  // a given word has the token of another one is 4 in a million.
   const number = Number.parseInt(hash("sha256", word, "hex").slice(0, 13), 16) % 36 ** 8;
   return `q_${number.toString(36).padStart(8, "0")}`;
 }
