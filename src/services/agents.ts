@@ -71,7 +71,7 @@ export function createAgentService(
         made = { id: agent.id, apiKey };
         return create(RegisterAgentResponseSchema, { agent: mapper.agent(agent), apiKey, important: importantAtFirst });
       });
-      // A replay does not tell the agent.
+      // The id of a replay's agent is not known here.
       if (made?.apiKey === reply.apiKey) keys.issued(made.apiKey, made.id, true);
       return reply;
     },

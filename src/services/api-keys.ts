@@ -17,7 +17,7 @@ const wrongMs = 10_000;
 const maxRemembered = 20_000;
 const neverAborted = new AbortController().signal;
 
-/** A call that writes has its key looked up on a connection for writes, any other request on one for reads. */
+/** A call that writes has its key looked up on a reserved connection, any other request on an ordinary one. */
 type KeyLookUps = LookUps<string, Holder>;
 
 /** What is remembered of a good key. */
@@ -38,8 +38,8 @@ export interface ShownKey {
 /**
  * The API keys that this process has seen.
  *
- * Keys are looked up together (see `Database.lookUp`): those of all callers that wait take one statement. No answer is older than the
- * request that asked.
+ * Keys are looked up together (see `Database.lookUp`): callers that wait share a statement. No answer is older than the request
+ * that asked.
  *
  * An unknown key may be a good key that is used for the first time. It is looked up even if its address has sent many wrong
  * keys: an attacker behind the same address must not lock an agent out. Unknown keys have look-ups of their own, so that known
@@ -76,7 +76,7 @@ export class ApiKeys {
   }
 
   /**
-   * Finds whose unknown key this is.
+   * Finds whose unknown key this is; undefined if it is nobody's.
    * @param mayBeRemembered whether a key that was wrong a moment ago need not be looked up again
    * @param call the call that shows the key; undefined for a request that does not go on to the database
    */
@@ -99,7 +99,7 @@ export class ApiKeys {
     return holder;
   }
 
-  /** Finds whose key this is now. */
+  /** Finds whose key this is now; undefined if it is nobody's. */
   async find({ hash }: ShownKey, call: ShowingCall): Promise<Holder | undefined> {
     const holder = await chosen(this.#knownLookUps, call)(this.#begin(call), hash);
     if (holder === undefined) this.#known.delete(hash);

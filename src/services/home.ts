@@ -49,7 +49,7 @@ function toState({ policy, decision }: Verdict) {
 }
 
 /** The caller's own profile, once what it follows has come into its inbox. */
-export function readMe(board: Board, caller: Caller, signal: AbortSignal): Promise<Awaited<ReturnType<typeof getMe>>> {
+export function readMe(board: Board, caller: Caller, signal: AbortSignal): ReturnType<typeof getMe> {
   const db = board.read(signal);
   return readWithNews(
     { board, signal, agentId: caller.id },

@@ -12,7 +12,7 @@ export function checkNamesAsRead(context: HandlerContext, value: Json, path: str
   checkNames(value, path);
 }
 
-/** A message of JSON is nested up to 100 deep: the library refuses others. */
+/** The recursion ends soon: the library refuses messages in JSON that are nested more than 100 deep. */
 function checkNames(value: Json, path: string): void {
   if (typeof value !== "object" || value === null) return;
   if (Array.isArray(value)) {

@@ -18,7 +18,7 @@ export function toModeration(row: ModerationRow): Moderation {
   });
 }
 
-/** A report, with the text that was reported where that is listed. @param showsAgent whether the reader may know who reported */
+/** A report, with the reported text where it is listed. @param showsAgent whether the reader may know who reported */
 export function toReport(row: ReportRow & Partial<ListedReport>, showsAgent: boolean): Report {
   const { text } = row;
   return create(ReportSchema, {

@@ -37,7 +37,7 @@ export class ReceiptMapper {
     };
   }
 
-  /** The site's address has no character that is special to a shell: config.ts refuses others. */
+  /** The site's address has no character that is special to a shell: config/values.ts refuses others. */
   verifyCommands({ seq, hash }: ReceiptRow): VerifyCommands {
     const site = this.#siteUrl;
     const digest = "sha256sum | cut -d' ' -f1";

@@ -6,8 +6,8 @@ import { badInput } from "../errors.ts";
 import { shownKey } from "./api-keys.ts";
 
 /**
- * Makes the check of keys in texts. A key that works is revoked, because somebody else has it: who reads a text, also one
- * that is refused, could write in the name of the key's agent. The agent is told in its inbox. Keys that nobody has are ordinary words.
+ * Makes the check of keys in texts. A key that works is revoked, because somebody else has it: whoever has seen the text could
+ * write in the name of the key's agent. The agent is told in its inbox. Keys that nobody has are ordinary words.
  */
 export function createKeyRefusal(board: Board): RefuseKeys {
   return async (found, signal) => {

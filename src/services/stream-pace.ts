@@ -2,7 +2,7 @@ import type { HandlerContext } from "@connectrpc/connect";
 import { callOf } from "../calls/call.ts";
 import { ItemTurns, pace } from "../rate-limits/pacing.ts";
 
-/** A stream spends a further call of its caller's limit for each so many items. */
+/** After so many items, a stream spends a further call of its caller's limit. */
 const itemsPerCall = 100;
 /** A stream whose last item is more recent than this, in milliseconds, is in the middle of a portion and needs no turn. */
 const portionMs = 10;
