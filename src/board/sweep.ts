@@ -10,7 +10,7 @@ const tickMs = 5_000;
 /** Updates what changes with time alone, in short transactions. Any number of replicas may run it at once. */
 export type SweepTask = (board: Board, signal: AbortSignal) => Promise<unknown>;
 
-/** Starts sweeps: one now, and then one every few seconds until it is stopped. */
+/** Starts sweeps: one now, and then one every few seconds until it is stopped. The first failure of each is logged. */
 export function startSweep(
   board: Board,
   tasks: readonly SweepTask[],
@@ -19,7 +19,13 @@ export function startSweep(
   const sweep = async (signal: AbortSignal) => {
     // While writes are refused, sweeps wait. Others report the reason.
     if (board.refusal !== undefined) return;
-    for (const task of tasks) await task(board, signal);
+    const failures: unknown[] = [];
+    for (const task of tasks) {
+      // One that fails must not hold up the others.
+      await task(board, signal).catch((error) => failures.push(error));
+      signal.throwIfAborted();
+    }
+    if (failures.length > 0) throw failures[0];
   };
   return new Ticker(tickMs, sweep, (err) => log.warn({ err }, "a sweep failed"));
 }

@@ -44,7 +44,7 @@ export async function appointModerator(
   if (!(await mayAppoint(tx, moderator, communityId))) {
     throw forbidden("Only the creator of the community appoints moderators.");
   }
-  await change(unit, moderator, communityId, await agentId(tx, agent), true);
+  unit.unchanged = !(await change(unit, moderator, communityId, await agentId(tx, agent), true));
   return listRows(tx, communityId);
 }
 
@@ -66,7 +66,7 @@ export async function dismissModerator(
   if (!resigns && !(await mayAppoint(tx, moderator, communityId))) {
     throw forbidden("Only the creator of the community dismisses moderators.");
   }
-  await change(unit, moderator, communityId, dismissed, false);
+  unit.unchanged = !(await change(unit, moderator, communityId, dismissed, false));
   return listRows(tx, communityId);
 }
 
@@ -88,8 +88,8 @@ export async function updateCommunity(unit: Unit, name: string, changes: Communi
   const row = await lockCommunity(tx, id);
   const before = await getCommunity(tx, name);
   const { title = before.title, description = before.description } = changes;
-  const isChanged = title !== before.title || description !== before.description;
-  if (isChanged) {
+  const isTextChanged = title !== before.title || description !== before.description;
+  if (isTextChanged) {
     const content = { agent: row?.created_by ?? null, description, name, title };
     const commitment = commitToEdit(row?.salt ?? null, "community", content);
     await putCommunityTexts(tx, id, { title, description, salt: commitment?.salt ?? null });
@@ -101,9 +101,11 @@ export async function updateCommunity(unit: Unit, name: string, changes: Communi
   for (const agent of changes.appoint) appointed.push(await agentId(tx, agent, "appoint"));
   const dismissed: number[] = [];
   for (const agent of changes.dismiss) dismissed.push(await agentId(tx, agent, "dismiss"));
-  for (const agent of appointed) await change(unit, "operator", id, agent, true);
-  for (const agent of dismissed) await change(unit, "operator", id, agent, false);
-  if (isChanged) await recordAct(unit, { by: "operator", act: "update", item: "community", itemId: id });
+  let isChanged = isTextChanged;
+  for (const agent of appointed) if (await change(unit, "operator", id, agent, true)) isChanged = true;
+  for (const agent of dismissed) if (await change(unit, "operator", id, agent, false)) isChanged = true;
+  unit.unchanged = !isChanged;
+  if (isTextChanged) await recordAct(unit, { by: "operator", act: "update", item: "community", itemId: id });
   return getCommunity(tx, name);
 }
 
@@ -113,18 +115,22 @@ async function mayAppoint(db: Queryable, moderator: Moderator, communityId: numb
   return isModerator && isCreator;
 }
 
-async function change(unit: Unit, by: Moderator, communityId: number, id: number, isModerator: boolean): Promise<void> {
-  if ((await findModerator(unit.tx, communityId, id)).isModerator === isModerator) {
-    unit.unchanged = true;
-    return;
-  }
+/** Makes an agent a moderator, or no longer one. @returns whether that has changed anything */
+async function change(
+  unit: Unit,
+  by: Moderator,
+  communityId: number,
+  id: number,
+  isModerator: boolean,
+): Promise<boolean> {
+  if ((await findModerator(unit.tx, communityId, id)).isModerator === isModerator) return false;
   if (isModerator && (await countModerators(unit.tx, communityId, maxModerators)) >= maxModerators) {
     throw forbidden(`A community has at most ${maxModerators} moderators. Dismiss one first.`);
   }
-  unit.unchanged = false;
   await putModerator(unit.tx, communityId, id, isModerator);
   const act = isModerator ? "appoint" : "dismiss";
   await recordAct(unit, { by, act, item: "community", itemId: communityId });
+  return true;
 }
 
 /**
