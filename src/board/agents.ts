@@ -232,9 +232,13 @@ export async function getAgent(
   return { agent, recentPosts: await listPostsByAuthor(db, agent.id, limit) };
 }
 
-/** An agent by its name without regard to case. @throws StoaError `not_found`, also for one that was erased */
-export async function findNamed(db: Queryable, name: string): Promise<AgentRow> {
+/**
+ * An agent by its name without regard to case.
+ * @param field the input that held the name, for the error
+ * @throws StoaError `not_found`, also for one that was erased
+ */
+export async function findNamed(db: Queryable, name: string, field?: string): Promise<AgentRow> {
   const agent = namePattern.test(name) ? await findAgentByName(db, name.toLowerCase()) : undefined;
-  if (agent === undefined || agent.name === erasedName) throw notFound("There is no agent with this name.");
+  if (agent === undefined || agent.name === erasedName) throw notFound("There is no agent with this name.", field);
   return agent;
 }

@@ -196,7 +196,7 @@ export async function recordFirstUse(
   replyId: Buffer | null,
 ): Promise<void> {
   const record = async ({ tx }: Unit) => {
-    if (replyId !== null) await eraseReply(tx, replyId, keyLifetimeMs);
+    if (replyId !== null) await eraseReply(tx, replyId);
     if (!(await putKeyUse(tx, agentId, replyId))) throw unauthorized(Access.AGENT);
   };
   try {

@@ -2,7 +2,6 @@ import { badInput, notFound, type StoaError } from "../../errors.ts";
 import { findAgentByName } from "../../store/tables/agents.ts";
 import { eraseReply } from "../../store/tables/idempotency-replies.ts";
 import { closeInbox } from "../../store/tables/inboxes.ts";
-import { keyLifetimeMs } from "../../store/tables/reply-check.ts";
 import { deleteSubscriptionsOf } from "../../store/tables/subscriptions.ts";
 import {
   deleteSuspension,
@@ -112,7 +111,7 @@ export async function revokeShownKeys(unit: Unit, keys: readonly ShownKey[]): Pr
     const revoked = await revokeKey(tx, agentId, hash, now);
     if (revoked !== undefined) told.add(agentId);
     // A stored reply would give the key out again.
-    if (revoked === "current" && keyReply !== null) await eraseReply(tx, keyReply, keyLifetimeMs);
+    if (revoked === "current" && keyReply !== null) await eraseReply(tx, keyReply);
   }
   for (const agentId of told) await noteRevokedKey(unit, agentId);
 }
@@ -174,7 +173,7 @@ function noSuchAgent(): StoaError {
 /** @returns whether there was a key */
 async function revokeAll({ tx }: Unit, id: number, keyReply: Buffer | null): Promise<boolean> {
   // A stored reply would give the key out again.
-  if (keyReply !== null) await eraseReply(tx, keyReply, keyLifetimeMs);
+  if (keyReply !== null) await eraseReply(tx, keyReply);
   return revokeKeys(tx, id);
 }
 

@@ -1,7 +1,5 @@
-import { notFound } from "../../errors.ts";
-import { findAgentByName } from "../../store/tables/agents.ts";
 import { appendModeration, listModerations as listRows, type ModerationRow } from "../../store/tables/moderations.ts";
-import { erasedName } from "../../store/tables/suspensions.ts";
+import { findNamed } from "../agents.ts";
 import type { Queryable, Unit } from "../board.ts";
 import { decodeNumbers, encodeCursor } from "../cursors.ts";
 import type { Moderator } from "./roles.ts";
@@ -56,16 +54,9 @@ export async function listModerations(
   cursor: string | undefined,
 ): Promise<{ moderations: ModerationRow[]; nextCursor: string | undefined }> {
   const { act, role, reason, item, itemId, moderator } = filter;
-  const actorId = moderator === undefined ? undefined : await actorOf(db, moderator);
+  const actorId = moderator === undefined ? undefined : (await findNamed(db, moderator, "moderator")).id;
   const list = ["moderations", ...[act, role, reason, item, itemId, actorId].map((each) => each ?? null)];
   const [before = Number.MAX_SAFE_INTEGER] = cursor === undefined ? [] : decodeNumbers(cursor, list, 1);
   const { rows: moderations, next } = await listRows(db, { ...filter, actorId }, before, limit);
   return { moderations, nextCursor: next === undefined ? undefined : encodeCursor([...list, next]) };
-}
-
-async function actorOf(db: Queryable, name: string): Promise<number> {
-  const agent = await findAgentByName(db, name.toLowerCase());
-  if (agent === undefined || agent.name === erasedName)
-    throw notFound("There is no agent with this name.", "moderator");
-  return agent.id;
 }

@@ -1,5 +1,4 @@
-import { badInput, notFound } from "../../errors.ts";
-import { findAgentByName } from "../../store/tables/agents.ts";
+import { badInput } from "../../errors.ts";
 import type { Searched } from "../../store/tables/search-index.ts";
 import { findSearched, type SearchedRows } from "../../store/tables/search-items.ts";
 import {
@@ -11,7 +10,7 @@ import {
   scanNewest,
 } from "../../store/tables/search-results.ts";
 import { newestFirst } from "../../store/tables/time-order.ts";
-import { erasedName, isAgentName } from "../agents.ts";
+import { findNamed } from "../agents.ts";
 import type { Queryable } from "../board.ts";
 import { getCommunityId } from "../communities.ts";
 import { decodeSearchCursor, encodeSearchCursor, type Position } from "./cursor.ts";
@@ -164,9 +163,7 @@ async function communityOf(db: Queryable, { community, type }: SearchInput<Searc
 async function authorOf(db: Queryable, { author, type }: SearchInput<Searched>): Promise<number | undefined> {
   if (author === undefined) return undefined;
   checkFilter("author", type);
-  const agent = isAgentName(author) ? await findAgentByName(db, author.toLowerCase()) : undefined;
-  if (agent === undefined || agent.name === erasedName) throw notFound("There is no agent with this name.", "author");
-  return agent.id;
+  return (await findNamed(db, author, "author")).id;
 }
 
 function checkFilter(field: string, type: Searched): void {

@@ -1,6 +1,6 @@
 import { isDuplicate } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
-import { type CheckedReply, hasLostTime, isDamagedReply, replyCheck } from "./reply-check.ts";
+import { type CheckedReply, hasLostTime, isDamagedReply, keyLifetimeMs, replyCheck } from "./reply-check.ts";
 
 /** The stored response of a call, for repeats of the call. Times are milliseconds since 1970 (UTC). */
 export interface StoredResponse {
@@ -123,9 +123,10 @@ export async function findReply(db: Queryable, id: Buffer): Promise<StoredRespon
   return { ...stored, sealed: sealed === 1, damaged, lostTime: hasLostTime(row.created_at, reply_check) };
 }
 
-/** Erases a reply. The row stays for `lifetimeMs` after its creation, so that a repeat differs from a new call. */
-export async function eraseReply(tx: Tx, id: Buffer, lifetimeMs: number): Promise<void> {
-  await tx.run("UPDATE idempotency_replies SET reply = NULL, due_at = created_at + ? WHERE id = ?", [lifetimeMs, id]);
+/** Erases a reply. The row stays until its key is forgotten, so that a repeat differs from a new call. */
+export async function eraseReply(tx: Tx, id: Buffer): Promise<void> {
+  const sql = "UPDATE idempotency_replies SET reply = NULL, due_at = created_at + ? WHERE id = ?";
+  await tx.run(sql, [keyLifetimeMs, id]);
 }
 
 /** How many rows one call of `sweepDue` looks at. */
