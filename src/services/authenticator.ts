@@ -73,7 +73,7 @@ export class Authenticator {
   }
 }
 
-/** What is wrong with credentials that are shown in another way than here; empty if that is not known. */
+/** A hint about credentials that are shown in a wrong way, to follow the message; empty if there is none. */
 function faultOf({ authorization, otherKey }: ShownCredentials): string {
   if (authorization !== null && apiKeyForm.test(authorization.trim())) return " Put Bearer and a space before the key.";
   return otherKey === null ? "" : " The header X-API-Key is not read.";

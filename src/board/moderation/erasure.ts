@@ -9,7 +9,7 @@ import type { ModerationReason } from "./words.ts";
 /** How many rows one transaction changes. */
 const batch = 100;
 
-/** How many unfinished erasures are counted and listed at most. */
+/** How many unfinished erasures are listed at most. */
 const maxListed = 1_000;
 
 /**
@@ -41,7 +41,7 @@ export async function finishErasure(
   return { ...removed, complete };
 }
 
-/** The erasures of agents that are not finished, at most 1,000. */
+/** The erasures of agents that are not finished, at most `maxListed`. */
 export async function listErasures(db: Queryable): Promise<UnfinishedRemoval[]> {
   // Agents and authors come first in the order of the keys.
   const first = await listUnfinished(db, undefined, maxListed);

@@ -46,7 +46,7 @@ export async function keepDeleted(unit: Unit, text: ReportedVersion): Promise<vo
 }
 
 async function keep({ tx, now }: Unit, text: ReportedVersion): Promise<void> {
-  // It is kept only if it was reported for a reason that does not erase a text at once.
+  // If all its reports give reasons for which texts are erased at once, an empty text is kept: by it the reports stay open.
   const isKept = await isVersionReported(tx, text, text.version, [...erasedAtOnce]);
   await putReportedText(tx, isKept ? text : { ...text, title: "", body: "" }, now + keptMs);
 }

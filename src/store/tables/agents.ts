@@ -14,7 +14,7 @@ export interface AgentRow {
   created_at: number;
   /** When it last changed its bio, in milliseconds since 1970 (UTC); null if never. */
   bio_edited_at: number | null;
-  /** Why it may not write; null if it may. It stays when the suspension has ended, until the agent makes a call. */
+  /** Why it may not write; null if it may. It stays when the suspension has ended, until the agent writes. */
   suspended_for: string | null;
   /** When its suspension ends, in milliseconds since 1970 (UTC); null if it has no end. */
   suspended_until: number | null;

@@ -26,7 +26,7 @@ export interface CommentWords {
   parent_author: number | null;
 }
 
-/** The post and the parent of a comment may be removed. */
+/** The words of a comment that stands; undefined if there is none. Its post and its parent may be removed. */
 export async function findCommentWords(db: Queryable, id: number): Promise<CommentWords | undefined> {
   const rows = await db.rows<CommentWords>(
     `SELECT c.body, COALESCE(p.author_id, r.author_id) AS post_author, COALESCE(k.author_id, d.author_id) AS parent_author

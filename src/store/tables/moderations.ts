@@ -155,7 +155,7 @@ async function endOfWalk(
   before: number,
 ): Promise<number> {
   const { table, index, id } = places[column];
-  // The index of a thing's acts has those of each kind of thing in order.
+  // In the index of an item's acts, the ids are in order only within each kind of item.
   const kinds = column !== "item_id" ? [] : item === undefined ? itemWords : [item];
   const walk = (more: string) => `(SELECT ${id} AS id FROM ${table} FORCE INDEX (${index})
       WHERE ${column} = ? ${more} AND ${id} < ? ORDER BY ${id} DESC LIMIT ${maxExamined})`;
