@@ -33,7 +33,7 @@ export function canonicalize(value: Json): string {
   return write(value, []);
 }
 
-/** Whether a value is JSON, and its members are in order: most values come from canonical text, so it is worth a look. */
+/** Whether a value is JSON with its members in order. Most values come from canonical text, so this check pays off. */
 function isInOrder(value: Json, depth: number): boolean {
   if (typeof value === "string" || typeof value === "boolean" || value === null) return true;
   if (typeof value === "number") return Number.isFinite(value);

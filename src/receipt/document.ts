@@ -21,14 +21,14 @@ export interface ReceiptDocument {
 
 export type ReceiptBody = GenesisBody | SessionBody | DailyBody | RecoveryBody;
 
-export interface GenesisBody {
+interface GenesisBody {
   type: "genesis";
   count: 0;
   head: string;
   note: string;
 }
 
-export interface SessionBody {
+interface SessionBody {
   type: "session";
   count: number;
   head: string;
@@ -36,7 +36,7 @@ export interface SessionBody {
   session: string;
 }
 
-export interface DailyBody {
+interface DailyBody {
   type: "daily";
   count: number;
   date: string;
@@ -48,7 +48,7 @@ export interface DailyBody {
 /**
  * An operator's statement that receipts which were served are no longer part of the chain, as after a restored backup.
  */
-export interface RecoveryBody {
+interface RecoveryBody {
   type: "recovery";
   count: number;
   head: string;
@@ -58,7 +58,7 @@ export interface RecoveryBody {
   note: string;
 }
 
-const bodiesWithNote: ReadonlySet<Json | undefined> = new Set(["genesis", "session", "recovery"]);
+const bodiesWithNote: ReadonlySet<string> = new Set(["genesis", "session", "recovery"]);
 
 const hashPattern = /^[0-9a-f]{64}$/;
 const datePattern = /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
@@ -66,8 +66,8 @@ const timePattern =
   /^(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
 
 /**
- * Finds the first member of a document that is missing, of the wrong type or out of its range. Other members, and
- * bodies of unknown types, belong to later versions and are accepted.
+ * Finds the first member of a document that is missing, of the wrong type or out of its range, or a genesis in the wrong
+ * place. Other members, and bodies of unknown types, belong to later versions and are accepted.
  * @param knownHash a valid hash: a member that equals it needs no further check
  * @returns the path of the first such member, or undefined
  */

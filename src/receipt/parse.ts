@@ -26,9 +26,7 @@ function hasEscapedName(text: string): boolean {
   return false;
 }
 
-/**
- * Parses the text with ascending numbers as names, which keep their order, and then replaces them by the real names.
- */
+/** Parses the text with ascending numbers as names, which keep their order. Then it puts the real names in their place. */
 function parseAnew(text: string): Json {
   const names: string[] = [];
   let numbered = "";
@@ -44,10 +42,7 @@ function parseAnew(text: string): Json {
   return named(JSON.parse(numbered + text.slice(copied)), names);
 }
 
-/**
- * Replaces the numbers by `names`. It has a stack of its own: deep nesting uses heap and cannot overflow the call
- * stack.
- */
+/** Replaces the numbers by `names`. It keeps its own stack on the heap, so deep nesting cannot overflow the call stack. */
 function named(value: Json, names: readonly string[]): Json {
   const root = [value];
   const open: (Json[] | { [name: string]: Json })[] = [root];

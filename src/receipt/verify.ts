@@ -75,8 +75,8 @@ export type Verdict = { ok: true; link: Link; document: ReceiptDocument } | { ok
 
 /**
  * Checks the receipt that must follow `previous`, by the rules of FORMAT.md in their order. The first broken rule is
- * the finding. It computes no hash itself, so that it works with synchronous hashes and with WebCrypto. Only one thing
- * lies elsewhere: a recovery must be compared with an older receipt, by a caller that can read it (`rivalOf`).
+ * the finding. It computes no hash itself, so that it works with synchronous hashes and with WebCrypto. It leaves one check to
+ * the caller: a recovery must be compared with an older receipt, which only the caller can read (`rivalOf`).
  */
 export function verifyNext(previous: Link, receipt: UntrustedReceipt): Verdict {
   const expected = previous.seq + 1;
