@@ -1,10 +1,9 @@
-// Bytes as text, strictly: each value has one text, and every other text is refused.
-// It uses only what Node.js and browsers both have.
+// Bytes as text, strictly: each value has one text, and every other text is refused. Node.js and browsers run this.
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The UTF-8 of a text that has no lone surrogate. */
+/** The UTF-8 of a text. A lone surrogate becomes U+FFFD. */
 export function toUtf8(text: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(text);
 }

@@ -1,6 +1,10 @@
-/** Why something of a log is refused. The set is closed, and each code has a vector in test/vectors/log/. */
+/**
+ * Why something of a log is refused. The set is closed. Each code has a vector in test/vectors/log/, except `bad_range` and
+ * `out_of_range`, which are no faults of what others send.
+ */
 export type TlogFault =
   // It is malformed.
+  /** The stored form of a compact range. */
   | "bad_range"
   | "bad_tile_path"
   /** The length of a tile is not that of its width. */
@@ -26,7 +30,10 @@ export type TlogFault =
   | "wrong_tile"
   /** An inclusion proof does not lead to the root. */
   | "not_included"
-  /** A consistency proof does not lead to both roots. Only others verify such proofs: here the roots are computed from tiles. */
+  /**
+   * Two trees contradict each other: a consistency proof does not lead to both roots. This library verifies no such proofs; it
+   * computes roots from tiles.
+   */
   | "not_consistent"
   /** An entry stands where no such entry may stand, or names another log or key than those that signed. */
   | "misplaced_entry"
@@ -42,8 +49,8 @@ export type TlogFault =
   | "out_of_range";
 
 /**
- * The one error of this folder. Every other error comes from a function that was passed in. The message is for people. It
- * never has a secret, and it may have text that came from elsewhere only if that is printable ASCII.
+ * The one error of this folder. Every other error comes from a function that was passed in. The message is for people. It has
+ * no secret, and text from elsewhere only if that is printable ASCII.
  */
 export class TlogError extends Error {
   override readonly name = "TlogError";

@@ -1,4 +1,4 @@
-// The texts that entries commit to, without showing them.
+// The texts that entries commit to. An entry has only the hash of its text.
 import type { Json } from "../../receipt/canonical.ts";
 import { toHex, toUtf8 } from "../encoding.ts";
 import { TlogError } from "../error.ts";
@@ -6,7 +6,7 @@ import type { Sha256 } from "../tree/hashing.ts";
 import { isSize } from "../tree/ranges.ts";
 import { canonicalText, type JsonObject, parseCanonicalObject } from "./canonical-text.ts";
 
-/** What is committed to, by the kind of item. Agents and communities are numbers here. */
+/** What is committed to, by the kind of item. Agents and communities are given by their ids. */
 export interface Contents {
   agent: { bio: string; name: string; resident: number | null };
   /** `agent` is null if the community is built in. */
@@ -63,6 +63,7 @@ export function commitmentInput(salt: Uint8Array, content: string): Uint8Array<A
  * The commitment to a text, as it stands in the entry.
  * @param salt 16 random bytes, new for each version of a text
  * @param content C
+ * @throws TlogError `bad_content` unless the salt has 16 bytes
  */
 export function commitment(salt: Uint8Array, content: string, sha256: Sha256): string {
   return toHex(sha256(commitmentInput(salt, content)));

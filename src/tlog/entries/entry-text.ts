@@ -11,9 +11,10 @@ import { findBadEntryMember, isKnownType } from "./members.ts";
  * @throws TlogError `bad_entry` for what would not parse
  */
 export function formatEntry(entry: Entry): string {
-  const text = canonicalText({ ...entry, v: 1 } as unknown as JsonObject);
+  const value = { ...entry, v: 1 } as unknown as JsonObject;
+  const text = canonicalText(value);
   if (text === undefined) throw badEntry("it has no canonical form");
-  checkEntry(text, { ...entry, v: 1 } as unknown as JsonObject);
+  checkEntry(text, value);
   return text;
 }
 

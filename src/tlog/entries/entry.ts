@@ -1,11 +1,11 @@
 // The entries of the log. FORMAT.md explains the types and their members.
 import type { Json } from "../../receipt/canonical.ts";
 
-/** What every entry has. */
+/** What every entry has, besides `v`. */
 interface EntryBase {
   /** The time of the row, as in receipts: 2026-01-31T00:00:04.120Z */
   ts: string;
-  /** Of rows from before the log. */
+  /** Only in entries for rows that are older than the log. */
   imported?: true;
 }
 
@@ -14,19 +14,19 @@ export interface LogEntry extends EntryBase {
   type: "log";
   origin: string;
   vkey: string;
-  /** The log that this one replaces, as it was at the last. */
+  /** The log that this one replaces, and its last published tree. */
   previous?: { origin: string; root: string; size: number; vkey: string };
 }
 
 /** A new agent, community or post. */
-export interface CreationEntry extends EntryBase {
+interface CreationEntry extends EntryBase {
   type: "agent" | "community" | "post";
   id: number;
   /** The commitment to its text: 64 lower-case hexadecimal digits. */
   content: string;
 }
 
-export interface CommentEntry extends EntryBase {
+interface CommentEntry extends EntryBase {
   type: "comment";
   id: number;
   content: string;
@@ -36,22 +36,22 @@ export interface CommentEntry extends EntryBase {
 }
 
 /** A new text of a post, comment or community. */
-export interface EditEntry extends EntryBase {
+interface EditEntry extends EntryBase {
   type: "edit";
   of: string;
   id: number;
   content: string;
 }
 
-/** An author deleted a post or comment. Or an agent has ended: it deleted itself, or never used its key. */
-export interface DeletionEntry extends EntryBase {
+/** An author deleted a post or comment, or an agent has ended: it deleted itself, or never used its key. */
+interface DeletionEntry extends EntryBase {
   type: "deletion";
   of: string;
   id: number;
 }
 
 /** A row of the public record of moderation. */
-export interface ActEntry extends EntryBase {
+interface ActEntry extends EntryBase {
   type: "act";
   id: number;
   act: string;
@@ -62,14 +62,14 @@ export interface ActEntry extends EntryBase {
 }
 
 /** A receipt of the ledger. */
-export interface ReceiptEntry extends EntryBase {
+interface ReceiptEntry extends EntryBase {
   type: "receipt";
   seq: number;
   hash: string;
 }
 
-/** Rows of entries in [from, to) are lost, and their ids may come again. */
-export interface RecoveryEntry extends EntryBase {
+/** The rows of the entries from `from` to before `to` are lost, and their ids may come again. */
+interface RecoveryEntry extends EntryBase {
   type: "recovery";
   from: number;
   to: number;

@@ -46,7 +46,7 @@ export async function parseVkey(vkey: string, sha256: AnySha256): Promise<NoteKe
   return { name, id, publicKey: key };
 }
 
-/** The text of a key is its name, its id and its bytes. */
+/** Splits the text of a key into its name, its id and its 32 bytes. @throws TlogError `bad_key` */
 export function splitKey(text: string): { name: string; id: string; key: Uint8Array } {
   const fail = (message: string) => new TlogError("bad_key", message);
   if (toUtf8(text).length > maxTextBytes) throw fail(`the key has more than ${maxTextBytes} bytes`);
@@ -62,7 +62,7 @@ export function splitKey(text: string): { name: string; id: string; key: Uint8Ar
   return { name, id, key: key.subarray(1) };
 }
 
-/** The key after the byte of its type. */
+/** The byte of the type, and then the key. */
 export function typed(key: Uint8Array): Uint8Array<ArrayBuffer> {
   return Uint8Array.of(ed25519Type, ...key);
 }

@@ -3,25 +3,26 @@ import { fromBase64, fromHex, fromUtf8, toBase64, toHex, toUtf8 } from "../encod
 import { TlogError } from "../error.ts";
 import { isKeyName, type NoteKey } from "./key.ts";
 
-/** The most bytes of a note, and the most lines of signatures. There is room for 16 signatures of ML-DSA. */
+/** The most bytes of a note. 16 signatures of ML-DSA fit in. */
 export const maxNoteBytes = 128 * 1024;
+/** The most lines of signatures. */
 const maxSignatures = 16;
 
-export interface NoteSignature {
-  /** The name and the id (8 hexadecimal digits) of the key that is said to have signed. */
+interface NoteSignature {
+  /** The name and the id (8 hexadecimal digits) of the key that the note names as its signer. */
   name: string;
   id: string;
   signature: Uint8Array;
 }
 
-/** A note, of which nothing is verified. */
+/** A note. Nothing of it is verified. */
 export interface Note {
   /** Ends with a line end. */
   text: string;
   signatures: NoteSignature[];
 }
 
-/** Signs with the key of a name and an id. */
+/** Signs with a key, which has a name and an id. */
 export interface NoteSigner {
   name: string;
   id: string;
@@ -83,8 +84,8 @@ export async function signNote(text: string, signers: readonly NoteSigner[]): Pr
 }
 
 /**
- * Checks that one of several keys has signed a note. Every signature that says it is of one of them must be good. Those of
- * other keys say nothing.
+ * Checks that one of several keys has signed a note. Each signature with the name and the id of one of these keys must be
+ * good. Signatures of other keys are ignored.
  * @returns the first of the keys that has signed
  * @throws TlogError `unsigned`, `bad_signature`
  */

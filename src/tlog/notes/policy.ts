@@ -4,7 +4,7 @@ import { TlogError } from "../error.ts";
 import type { AnySha256 } from "../tree/hashing.ts";
 import { formatVkey, type NoteKey, parseVkey } from "./key.ts";
 
-export interface PolicyLog {
+interface PolicyLog {
   key: NoteKey;
   /** Where the log is. Its meaning is left to the reader. */
   url?: string | undefined;

@@ -11,7 +11,7 @@ export interface SignerKey extends NoteKey {
 }
 
 /** What keys are made with. */
-export interface KeyFunctions {
+interface KeyFunctions {
   sha256: AnySha256;
   /** The public key of a seed. */
   publicKeyOf: (seed: Uint8Array) => Uint8Array | Promise<Uint8Array>;

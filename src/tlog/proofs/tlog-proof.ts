@@ -7,7 +7,7 @@ import type { VerifyEd25519 } from "../notes/note.ts";
 import { type AnySha256, hashBytes, leafInput } from "../tree/hashing.ts";
 import { checkInclusion } from "../tree/proofs.ts";
 
-/** A proof, of which nothing is verified. */
+/** A proof. Nothing of it is verified. */
 export interface TlogProof {
   /** Data of the application, which nothing authenticates by itself. */
   extra?: Uint8Array | undefined;
@@ -25,11 +25,11 @@ export interface VerifyFunctions {
 }
 
 const firstLine = "c2sp.org/tlog-proof@v1";
-/** The most bytes of the extra data: the longest text of a post, with each character escaped twice. */
+/** The most bytes of the extra data. The longest post, with each of its characters escaped twice, takes some 70 KiB. */
 const maxExtraBytes = 256 * 1024;
 /** More than the extra data in base64 (342 KiB), a note (128 KiB) and the other lines. */
 export const maxProofBytes = 512 * 1024;
-/** The most hashes of an inclusion proof: a tree of 2^53-1 entries is so high. */
+/** The most hashes of an inclusion proof: the height of a tree of 2^53-1 entries. */
 const maxHashes = 53;
 
 export function formatProof({ extra, index, hashes, checkpoint }: TlogProof): Uint8Array<ArrayBuffer> {
@@ -80,7 +80,8 @@ function parseExtraLine(line: string): Uint8Array {
  * @param entry what stands at the index of the proof
  * @param logs the keys of logs, from a source that is trusted
  * @returns the checkpoint of the log, and its key
- * @throws TlogError `bad_note`, `bad_checkpoint`, `other_origin`, `unsigned`, `bad_signature`, `not_included`
+ * @throws TlogError `bad_note`, `bad_checkpoint`, `other_origin`, `unsigned`, `bad_signature`, `not_included`; what the
+ * functions throw
  */
 export async function verifyProof(
   proof: TlogProof,

@@ -15,18 +15,21 @@ export interface VerifiedItem {
   checkpoint: Checkpoint;
   index: number;
   entry: Entry | UnknownEntry;
-  /** The text that the entry commits to; undefined if the proof does not show it, or the entry has none. */
+  /**
+   * The text that the entry commits to; undefined if the proof does not show it, the entry has none, or this version does not
+   * know the kind of item.
+   */
   content?: Contents[ContentKind] | undefined;
 }
 
 /**
  * Verifies a proof of an item: that the log has committed to this text or removal, in a tree that it has signed.
  *
- * It does not prove who wrote a post or comment, only the number of the agent. A second proof, of that agent, has its name.
+ * For a post or comment it proves the id of the author, but not the name. A proof of that agent has the name.
  * @param proof a tlog-proof
  * @param item what must be proved
  * @param logs the keys of logs, from a source that is trusted
- * @throws TlogError with the code of the first check that fails
+ * @throws TlogError with the code of the first check that fails; what the functions throw
  */
 export async function verifyItem(
   proof: Uint8Array,

@@ -6,7 +6,7 @@ export const maxEntryBytes = 1024;
 
 const lengthBytes = 2;
 
-/** @throws TlogError `bad_bundle` for an entry that is too long */
+/** The entries as a bundle has them, however many. @throws TlogError `bad_bundle` for an entry that is too long */
 export function formatBundle(entries: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(entries.reduce((sum, { length }) => sum + lengthBytes + length, 0));
   let at = 0;

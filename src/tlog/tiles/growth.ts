@@ -12,7 +12,7 @@ export interface TileGrowth {
 
 /**
  * Appends entries to a range.
- * @returns what the tiles gain, by level and index. A tile that begins here has `from` 0, and no other tile changes
+ * @returns what the tiles gain, by level and index. A new tile has `from` 0. All tiles that are not named stay as they are
  */
 export function appendToTiles(range: CompactRange, entries: Iterable<Uint8Array>): TileGrowth[] {
   /** The hashes that each level gains, and the number of the first of them. */

@@ -1,4 +1,4 @@
-// Makes from tiles what others verify without them.
+// Makes proofs and compact ranges from tiles. Those who verify a proof need no tiles.
 import { CompactRange } from "../tree/compact-range.ts";
 import type { TreeHasher } from "../tree/hashing.ts";
 import { inclusionRanges, perfectSubtrees } from "../tree/ranges.ts";

@@ -5,7 +5,7 @@ import { isSize } from "../tree/ranges.ts";
 /** How many hashes a full tile has, and how many entries a full bundle: 2^8. */
 export const fullWidth = 256;
 
-/** A tile. Hash i of it is MTH of the entries (index × 256 + i) × 256^level to before (index × 256 + i + 1) × 256^level. */
+/** A tile. Its hash i is MTH of the entries (index × 256 + i) × 256^level to before (index × 256 + i + 1) × 256^level. */
 export interface Tile {
   level: number;
   index: number;
@@ -46,7 +46,7 @@ export function parseTilePath(path: string): Tile | Bundle {
     width: width === undefined ? fullWidth : Number(width),
   } as Tile | Bundle;
   const isTile = isLevel(tile.level) && isSize(tile.index) && tile.width >= 1 && tile.width <= fullWidth;
-  // There are longer ways to write each number, and a full tile.
+  // The pattern also takes longer texts of the same tile, such as `x000/001` for `001`.
   if (!isTile || formatTilePath(tile) !== path) throw refused();
   return tile;
 }

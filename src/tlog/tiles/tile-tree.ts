@@ -1,12 +1,12 @@
 import { TlogError } from "../error.ts";
 import { type AnySha256, hashBytes } from "../tree/hashing.ts";
 
-/** The hashes of a tile, and those of the subtrees above them that it has as a whole: 16 KiB if it is full. */
+/** The hashes of a tile, and of all perfect subtrees above them that the tile covers: 16 KiB if it is full. */
 export class TileTree {
   readonly width: number;
   /** The hashes of each height within the tile, one height after the other. */
   readonly #hashes: Uint8Array;
-  /** The number of the first hash of each height: 0 has the hashes of the tile, and 8 the hash of a full one. */
+  /** By height, which of these hashes is the first: height 0 has the hashes of the tile, and 8 the hash of a full one. */
   readonly #first: readonly number[];
 
   private constructor(width: number, hashes: Uint8Array, first: readonly number[]) {
@@ -52,7 +52,7 @@ export class TileTree {
     return this.#hashes.subarray(0, this.width * hashBytes);
   }
 
-  /** The hash of a perfect subtree of the tile. @throws TlogError `out_of_range` if the tile does not have it as a whole */
+  /** The hash of a perfect subtree of the tile. @throws TlogError `out_of_range` if the tile does not cover it */
   hash(height: number, index: number): Uint8Array {
     const first = this.#first[height];
     if (first === undefined || index >= this.width >> height) {

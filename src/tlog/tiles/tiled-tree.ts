@@ -7,19 +7,19 @@ import { formatTilePath, fullWidth, type Tile } from "./tile-path.ts";
 import { TileTree } from "./tile-tree.ts";
 import { partialTiles, widthAt } from "./widths.ts";
 
-/** Reads the hashes of a tile. It is not trusted. Its errors reach the caller as they are. */
-export type ReadTile = (tile: Tile) => Uint8Array | Promise<Uint8Array>;
+/** Reads the hashes of a tile. What it returns is not trusted. Its errors reach the caller as they are. */
+type ReadTile = (tile: Tile) => Uint8Array | Promise<Uint8Array>;
 
 /**
- * Keeps full tiles by their paths. It gets only verified tiles, and what it returns is not verified again: use one cache
- * only for trees that extend one another. A Map will do where few tiles are read.
+ * Keeps full tiles by their paths. It gets only verified tiles, and what it returns is not verified again. So trees may share
+ * a cache only if they extend one another. A Map will do where few tiles are read.
  */
 export interface TileCache {
   get(path: string): TileTree | undefined;
   set(path: string, tile: TileTree): unknown;
 }
 
-/** The hashes of a log up to some size, from tiles that are verified against its root before anything is taken from them. */
+/** The hashes of a log up to some size. They are taken from tiles, and only after these were verified against the root. */
 export class TiledTree {
   readonly size: number;
   readonly #read: ReadTile;
@@ -61,7 +61,10 @@ export class TiledTree {
     return tiled;
   }
 
-  /** The root of the tree when it had `size` entries. @throws TlogError `bad_tile`, `wrong_tile`, `out_of_range` */
+  /**
+   * The root of the tree when it had `size` entries.
+   * @throws TlogError `bad_tile`, `wrong_tile`, `out_of_range`; what `read` throws
+   */
   async root(size = this.size): Promise<Uint8Array> {
     if (size === 0) return this.#sha256(emptyInput);
     return this.hash([0, size]);
@@ -82,7 +85,10 @@ export class TiledTree {
     return hash;
   }
 
-  /** The hash of a perfect subtree, as a view of a tile. @throws TlogError `bad_tile`, `wrong_tile`, `out_of_range`; what `read` throws */
+  /**
+   * The hash of a perfect subtree, as a view of a tile.
+   * @throws TlogError `bad_tile`, `wrong_tile`, `out_of_range`; what `read` throws
+   */
   async subtree({ height, index }: Subtree): Promise<Uint8Array> {
     const within = height % 8;
     const perTile = 2 ** (8 - within);
@@ -110,7 +116,7 @@ export class TiledTree {
     }
   }
 
-  /** Reads a full tile and verifies it: its parent has its hash. A full tile has a parent, and the highest is partial. */
+  /** Reads a full tile, and verifies it by its hash in the parent. Each full tile has a parent: the highest tile is partial. */
   async #load(tile: Tile): Promise<TileTree> {
     const { level, index, width } = tile;
     const [bytes, hash] = await Promise.all([this.#read(tile), this.subtree({ height: 8 * (level + 1), index })]);

@@ -13,15 +13,12 @@ export function widthAt(level: number, index: number, size: number): number {
 
 /** The partial tiles of a tree, from the lowest level to the highest. There is at most one at each level. */
 export function partialTiles(size: number): Tile[] {
-  return lastTiles(size).filter(({ width }) => width < fullWidth && width > 0);
-}
-
-/** The tile at each level in which the next hash will stand, which may be empty. */
-function lastTiles(size: number): Tile[] {
   const tiles: Tile[] = [];
   for (let level = 0; hashesAt(level, size) > 0; level++) {
+    // The next hash of the level will stand in this tile, which may still be empty.
     const index = Math.floor(hashesAt(level, size) / fullWidth);
-    tiles.push({ level, index, width: widthAt(level, index, size) });
+    const width = widthAt(level, index, size);
+    if (width > 0) tiles.push({ level, index, width });
   }
   return tiles;
 }

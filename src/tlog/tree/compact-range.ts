@@ -3,11 +3,11 @@ import { hashBytes, type TreeHasher } from "./hashing.ts";
 import { isSize, perfectSubtrees } from "./ranges.ts";
 
 /** Called with each node that an entry completes, from its leaf (height 0) upwards. */
-export type OnNode = (height: number, index: number, hash: Uint8Array) => void;
+type OnNode = (height: number, index: number, hash: Uint8Array) => void;
 
 /** How many bytes the size has in the serialised form. */
 const sizeBytes = 8;
-/** A size up to 2^53-1 has at most so many bits. */
+/** The most perfect subtrees: one for each bit of a size up to 2^53-1. */
 const maxRoots = 53;
 
 /**
@@ -29,17 +29,12 @@ export class CompactRange {
     return this.#size;
   }
 
-  append(entry: Uint8Array, onNode?: OnNode): void {
-    this.appendLeaf(this.#hasher.leaf(entry), onNode);
-  }
-
   appendAll(entries: Iterable<Uint8Array>, onNode?: OnNode): void {
     for (const entry of entries) this.append(entry, onNode);
   }
 
-  /** @param leaf the hash of a leaf, which must not be changed later */
-  appendLeaf(leaf: Uint8Array, onNode?: OnNode): void {
-    let hash = leaf;
+  append(entry: Uint8Array, onNode?: OnNode): void {
+    let hash = this.#hasher.leaf(entry);
     let height = 0;
     let index = this.#size;
     onNode?.(height, index, hash);

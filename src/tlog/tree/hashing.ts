@@ -1,9 +1,9 @@
 // Hashes of a Merkle tree by RFC 6962, section 2.1.
 
-/** SHA-256. It must not change its input, and not keep it: its bytes are overwritten after the call. */
+/** SHA-256. It must neither change its input nor keep it: the caller overwrites these bytes after the call. */
 export type Sha256 = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array;
 
-/** SHA-256 as readers take it: WebCrypto gives a promise. The input keeps its bytes until that settles. */
+/** SHA-256 that may return a promise, as WebCrypto does. The caller leaves the input as it is until the promise settles. */
 export type AnySha256 = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array | Promise<Uint8Array>;
 
 export const hashBytes = 32;
@@ -27,7 +27,7 @@ export function nodeInput(left: Uint8Array, right: Uint8Array): Uint8Array<Array
 /** What is hashed for the root of the empty tree: nothing. */
 export const emptyInput = new Uint8Array(0);
 
-/** Hashes for those who append: it composes what is hashed in buffers of its own, again and again. */
+/** Hashes leaves and nodes for those who append. It reuses two buffers for what is hashed. */
 export class TreeHasher {
   readonly #sha256: Sha256;
   readonly #node = nodeInput(new Uint8Array(hashBytes), new Uint8Array(hashBytes));

@@ -1,5 +1,5 @@
 // How a Merkle tree divides its entries (RFC 6962, section 2.1), and which parts a proof is made of. Sizes and indexes are
-// integers up to 2^53-1. Bit operations of JavaScript end at 2^32, so these are done by arithmetic.
+// integers up to 2^53-1. JavaScript's bit operations work on 32 bits only, so this file uses arithmetic.
 import { TlogError } from "../error.ts";
 
 /** The entries from the first number to before the second. */
@@ -23,8 +23,7 @@ function leftSize(size: number): number {
 }
 
 /**
- * The ranges whose hashes are the inclusion proof of an entry, from its sibling to a child of the root: PATH(index, D[size])
- * of RFC 6962.
+ * The ranges whose hashes are the inclusion proof of an entry, from its sibling to a child of the root: PATH of RFC 6962.
  * @throws TlogError `out_of_range`
  */
 export function inclusionRanges(index: number, size: number): Range[] {
@@ -47,8 +46,8 @@ export function inclusionRanges(index: number, size: number): Range[] {
 }
 
 /**
- * The perfect subtrees that a range consists of, from left to right. They are nodes of the tree if the range is that of a
- * proof, or begins at 0.
+ * The perfect subtrees that a range consists of, from left to right. They are nodes of the tree if the range is one of
+ * `inclusionRanges`, or begins at 0.
  */
 export function perfectSubtrees([from, to]: Range): Subtree[] {
   const subtrees: Subtree[] = [];
