@@ -8,7 +8,7 @@ import { formatVkey } from "../tlog/notes/key.ts";
 import type { SignerKey } from "../tlog/notes/signer-key.ts";
 import { treeHasher } from "./crypto.ts";
 
-/** How long after its beginning writes add entries, in milliseconds: by then every replica has seen that there is a log. */
+/** How far ahead the beginning of a log is set, in milliseconds. By then every replica has seen that there is a log. */
 const beginDelayMs = 60_000;
 
 export interface BeginOptions {
@@ -21,7 +21,7 @@ export interface BeginOptions {
 }
 
 /**
- * Begins the log of a key. Replicas may try at the same time.
+ * Begins the log of a key. If several replicas try at the same time, one of them begins it.
  * @returns the log that there is now, which may be that of another key
  */
 export async function begin(key: SignerKey, options: BeginOptions): Promise<LogIdentity> {
@@ -32,7 +32,7 @@ export async function begin(key: SignerKey, options: BeginOptions): Promise<LogI
 }
 
 /**
- * What a new log begins with.
+ * The identity and the first entry of a new log, with the hash of that leaf.
  * @param previous the log that it replaces
  */
 export function firstEntry(
@@ -48,8 +48,8 @@ export function firstEntry(
 }
 
 /**
- * Checks what an operator has set against the log that there is.
- * @param origin the origin that is set, if one is
+ * Compares the operator's settings with the log that there is.
+ * @param origin STOA_LOG_ORIGIN, if it is set
  * @param key the key that this replica has, if it has one
  * @throws Error with one line
  */

@@ -21,19 +21,19 @@ export interface BoardLogOptions {
   /** The time in milliseconds since 1970 (UTC). */
   now: () => number;
   log: PublisherLog;
-  /** The origin that is set, if one is. */
+  /** STOA_LOG_ORIGIN, if it is set. */
   origin: string | undefined;
   /** The key that this replica has. */
   key: SignerKey | undefined;
-  /** Makes the key of a new log, where the first start does that. */
+  /** Makes the key of a new log if this replica has no key. Without either, no log begins here. */
   makeKey?: (() => Promise<SignerKey>) | undefined;
   /** Whether a log may begin. */
   mayBegin: boolean;
   /** Whether other replicas may use the database. */
   hasReplicas: boolean;
-  /** Called when there is a log: at the start, or when another replica has begun it. From then on writes add entries. */
+  /** Called when there is a log: at the start, or when one has begun later. Writes add entries from its `beginsAt` on. */
   onIdentity(identity: LogIdentity): void;
-  /** How often it looks for a log that another replica has begun, and for notes, in milliseconds. */
+  /** How often it looks for a log, and for notes of other replicas, in milliseconds. */
   lookMs?: { identity?: number | undefined; notes?: number | undefined } | undefined;
 }
 
@@ -50,6 +50,7 @@ export interface OpenLog {
 }
 
 const defaultIdentityLookMs = 10_000;
+/** How often the oldest entry of the outbox is looked for, in milliseconds. */
 const outboxLookMs = 1_000;
 /** How often the sequencer looks for entries, in milliseconds. */
 const sequenceMs = 200;
@@ -57,9 +58,9 @@ const sequenceMs = 200;
 const settleMs = 30_000;
 /** How long a stop may take for the entries of the last requests, in milliseconds. */
 const restMs = 1_000;
-/** From when on the operator is warned that entries wait, in seconds. */
+/** The operator is warned of entries that have waited for longer than this, in seconds. */
 const maxOutboxAge = 60;
-/** How many contradictions the warning names. */
+/** How many contradictions are kept, for the warning to name. */
 const maxContradictions = 5;
 
 /** The log of this board, or the wait for one. */
@@ -84,7 +85,7 @@ export class BoardLog {
     const log = new BoardLog(options);
     const identity = (await readLogIdentity(db.reader(signal))) ?? (await log.#begin(signal));
     if (identity !== undefined) {
-      // A key that was just made is not in `key`, and is the one of the log.
+      // `key` is what this replica had before. A key that `#begin` has just made is that of the log.
       checkIdentity(identity, origin, key);
       await log.#start(identity, signal);
     }
@@ -101,6 +102,7 @@ export class BoardLog {
     return this.#open;
   }
 
+  /** For how long the oldest entry of the outbox has waited, in seconds; 0 if there is none. */
   get outboxAge(): number {
     return this.#outbox.seconds;
   }
@@ -117,7 +119,7 @@ export class BoardLog {
     return texts.length === 0 ? undefined : texts.join(" ");
   }
 
-  /** Notes whether the text of an item agrees with its newest commitment. @param item as in `post 12` */
+  /** Notes whether the text of an item agrees with its newest commitment. @param item such as `post 12` */
   #noteCheck(item: string, agrees: boolean): void {
     if (agrees) this.#contradictions.delete(item);
     else if (this.#contradictions.size < maxContradictions) this.#contradictions.add(item);
@@ -141,7 +143,7 @@ export class BoardLog {
   async #begin(signal: AbortSignal): Promise<LogIdentity | undefined> {
     const { db, now, key, makeKey, mayBegin, hasReplicas, path } = this.#options;
     if (!mayBegin || (key === undefined && makeKey === undefined)) return undefined;
-    // A log that began again with the same key would contradict the one that was published.
+    // A second log by the same key would contradict the one that this replica has published.
     if (await hasCheckpoint(path)) {
       this.#whyNone = `The log folder ${path} is of a log, and the database has none, as after a restore of a backup from before.`;
       return undefined;
@@ -209,7 +211,7 @@ export class BoardLog {
   }
 }
 
-/** Whether a log folder has a checkpoint. */
+/** Whether a log folder has a checkpoint. A folder that was only begun has an empty file. */
 async function hasCheckpoint(path: string): Promise<boolean> {
   const found = await stat(join(path, "checkpoint")).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;

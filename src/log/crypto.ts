@@ -4,10 +4,10 @@ import type { NoteSigner } from "../tlog/notes/note.ts";
 import type { SignerKey } from "../tlog/notes/signer-key.ts";
 import { TreeHasher } from "../tlog/tree/hashing.ts";
 
-/** A binary string is the quickest way to the bytes: Node.js makes a buffer of its own for each hash otherwise. */
+/** A binary string is the quickest way to the bytes: Node.js would otherwise allocate a buffer for each hash. */
 export const sha256 = (bytes: Uint8Array): Uint8Array => Buffer.from(hash("sha256", bytes, "binary"), "binary");
 
-/** For those who append, one at a time: it composes what is hashed in its own buffers, and waits for nothing. */
+/** For all who append. It reuses its buffers, which is safe because it hashes synchronously. */
 export const treeHasher = new TreeHasher(sha256);
 
 /** The DER of a private and of a public key of Ed25519 before its 32 bytes (RFC 8410). */

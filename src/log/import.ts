@@ -13,7 +13,7 @@ import {
 } from "../store/tables/salted-rows.ts";
 import type { OutboxWatch } from "./outbox-watch.ts";
 
-/** While the outbox has as many rows, nothing is imported. */
+/** The import waits while the outbox has this many rows. */
 const maxOutbox = 1_024;
 const defaultTakeOverMs = 1_000;
 /** How many rows one transaction imports at most. Each has 40 KB at most. */
@@ -42,7 +42,7 @@ interface Position {
  */
 export class Import {
   readonly #options: ImportOptions;
-  /** Undefined until it is read, and when it has ended. */
+  /** Undefined until it is read, after a failure, and when the import has ended. */
   #position: Position | undefined;
   #hasEnded = false;
   /** Where another replica's import stands, and since when, by `performance.now()`. */
@@ -58,7 +58,7 @@ export class Import {
 
   /**
    * Imports rows until the outbox is full.
-   * @param goesOn whether this replica has sequenced last. Another one imports only if that one does not
+   * @param goesOn whether this replica has sequenced last. Another one imports only if the import stands still
    * @throws StoaError `unavailable`; the next run goes on
    */
   async run(signal: AbortSignal, goesOn: boolean): Promise<void> {
@@ -79,7 +79,7 @@ export class Import {
     }
   }
 
-  /** Whether the import has stood still for a second. */
+  /** Whether the import has stood still for `takeOverMs`. */
   async #mayTakeOver(signal: AbortSignal): Promise<boolean> {
     const { takeOverMs = defaultTakeOverMs } = this.#options;
     this.#position = await this.#readPosition(signal);
@@ -121,7 +121,7 @@ export class Import {
   }
 }
 
-/** How many rows the import has still to look at, at most: ids have gaps. */
+/** How many rows the import still has to look at, at most: it counts ids, and these have gaps. */
 export async function importRowsLeft(db: Queryable): Promise<number> {
   const position = parsePosition((await readLogIdentity(db))?.imported ?? "");
   if (position === undefined) return 0;

@@ -18,7 +18,7 @@ export function makeKey(origin: string): Promise<SignerKey> {
 
 /**
  * The key of a replica; undefined if it has none.
- * @param folder the log folder, in which the key is by default
+ * @param folder the log folder, where the key is in the file `key` by default
  * @param keyText the content of the file that STOA_LOG_KEY_FILE names, if it is set
  * @throws Error with one line, which does not hold the key
  */

@@ -4,10 +4,10 @@ import { toUtf8 } from "../tlog/encoding.ts";
 import { parseEntry } from "../tlog/entries/entry-text.ts";
 import type { Range } from "../tlog/tree/ranges.ts";
 
-/** How many recoveries are looked at. */
+/** How many recoveries are read at most. */
 const maxRecoveries = 1_000;
 
-/** The entries whose rows a recovery has found to be lost: what they say is void. */
+/** The entries whose rows are lost, by the recoveries in the log. What they say is void. @throws TlogError `bad_entry` */
 export async function readLostRanges(db: Queryable): Promise<Range[]> {
   const rows = await listLogEntriesOf(db, "recovery", 0, 0, maxRecoveries);
   return rows.flatMap(({ entry: text }) => {
@@ -22,7 +22,7 @@ export function isLost(ranges: readonly Range[], index: number): boolean {
 
 /**
  * The newest entry that commits to the text of an item and is not void.
- * @param among how many of the newest entries of the item each look goes through; by default all
+ * @param among how many of the newest entries of the item each query looks at; by default all
  */
 export async function findStandingEntry(
   db: Queryable,
@@ -32,7 +32,7 @@ export async function findStandingEntry(
   among?: number,
 ): Promise<LogEntryRow | undefined> {
   let entry = await findNewestLogEntry(db, item, id, "content", { among });
-  // Each look goes before another range.
+  // Each range is skipped once at most: the next query looks before it.
   for (const _ of ranges) {
     const lost: Range | undefined = ranges.find(([from, to]) => entry && entry.idx >= from && entry.idx < to);
     if (lost === undefined) return entry;

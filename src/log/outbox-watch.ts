@@ -1,31 +1,32 @@
 import type { Queryable } from "../store/database/queryable.ts";
 import { findOldestInOutbox } from "../store/tables/log-outbox.ts";
 
-/** How often the outbox is read from its beginning, in milliseconds. No transaction that adds entries takes as long. */
+/** How often the outbox is read from its beginning, in milliseconds. Every transaction that adds entries is shorter. */
 const intervalMs = 60_000;
 
 /**
- * What this process has seen of the outbox: since when its oldest row waits, and where a look at it begins. While a backup holds
- * a snapshot, the server keeps deleted rows, and every look passes over them. So looks begin after the rows that were gone over
- * a minute ago, and one each minute at the beginning: it finds a row with a lower id that was committed after that.
+ * What this process has seen of the outbox: since when its oldest row waits, and after which id to look. While a backup holds a
+ * snapshot, the server keeps deleted rows, and a look from the beginning passes over all of them. So looks begin after the rows
+ * that were gone over a minute ago. One look each minute begins at the beginning: it finds rows with lower ids that were
+ * committed later.
  */
 export class OutboxWatch {
   #oldest: number | undefined;
-  /** When this process first saw it, by `performance.now()`. */
+  /** When this process first saw that row, by `performance.now()`. */
   #since = 0;
   #floor = 0;
-  /** The floor from the next look at the beginning on. */
+  /** What the floor becomes at the next look at the beginning. */
   #next = 0;
   /** Every row up to this id was gone when the outbox last had rows. */
   #gone = 0;
   #begunAt = Number.NEGATIVE_INFINITY;
 
-  /** The id after which a look begins. */
+  /** The id after which to look. */
   get floor(): number {
     return this.#floor;
   }
 
-  /** For how long the oldest row has waited, in seconds; 0 if the outbox is empty. */
+  /** For how long this process has seen the oldest row wait, in seconds; 0 if the outbox is empty. */
   get seconds(): number {
     return this.#oldest === undefined ? 0 : (performance.now() - this.#since) / 1000;
   }
@@ -38,7 +39,7 @@ export class OutboxWatch {
     this.#oldest = oldest;
   }
 
-  /** Takes what a look from the floor on has found. @param oldest the lowest id; undefined if there was none */
+  /** Tells what a look after the floor has found. @param oldest the lowest id; undefined if there was none */
   saw(oldest: number | undefined): void {
     if (oldest === undefined) return;
     this.#gone = oldest - 1;

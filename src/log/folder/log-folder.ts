@@ -23,8 +23,8 @@ interface Stored {
 const checkpointName = "checkpoint";
 
 /**
- * The folder in which a replica keeps the newest note that it has published, and the entries of its tree, outside the
- * database: a database that was restored from a backup contradicts it. One process uses it at a time.
+ * The folder in which a replica keeps the newest note that it has published, and the entries of that tree. It is outside the
+ * database, so a restored backup does not take it back. One process uses it at a time.
  */
 export class LogFolder {
   readonly path: string;
@@ -66,7 +66,7 @@ export class LogFolder {
     return this.#stored?.tree;
   }
 
-  /** How many entries precede the first one that may be appended; undefined before `begin`. */
+  /** The number of entries after which the next one is appended; undefined before `begin`. */
   get size(): number | undefined {
     return this.#stored?.range.size;
   }
@@ -83,7 +83,11 @@ export class LogFolder {
     this.#stored = { tree: undefined, range, bytes: 0 };
   }
 
-  /** Begins to append entries after the checkpoint. An earlier extension that was not adopted is given up. */
+  /**
+   * Begins to append entries after the checkpoint. Only the newest extension may be used: it overwrites what earlier ones have
+   * appended and nobody has adopted.
+   * @throws Error before `begin`
+   */
   extend(): Extension {
     if (this.#stored === undefined) throw new Error("the log folder was not begun");
     return new Extension(this.#segments, this.#stored.range, this.#stored.bytes);
@@ -92,6 +96,7 @@ export class LogFolder {
   /**
    * Stores the checkpoint of entries that were appended and are on the disk.
    * @param tree the tree of all entries of the extension
+   * @throws Error of the file system
    */
   async adopt(extension: Extension, tree: SignedTree): Promise<void> {
     await this.#folder.write(checkpointName, tree.note);
@@ -99,7 +104,7 @@ export class LogFolder {
   }
 
   /**
-   * Reads entries, in steps.
+   * Reads the entries from `from` to before `to`, in steps. The entries of a step are valid until the next step.
    * @throws FolderDamage if the folder does not have them; Error of the file system
    */
   async *entries(from: number, to: number): AsyncGenerator<Uint8Array[]> {
@@ -117,7 +122,7 @@ export class LogFolder {
 
   /** The range of the first `size` entries. @throws FolderDamage if the folder cannot give it; Error of the file system */
   async rangeOf(size: number): Promise<CompactRange> {
-    if (size === 0) return emptyRange();
+    if (size === 0) return new CompactRange(treeHasher);
     const segment = segmentOf(size - 1);
     const range = await this.#segments.readRange(segment).catch((error) => {
       throw asDamage(error, `${this.#segments.pathOf(segment)}.range`);
@@ -127,8 +132,8 @@ export class LogFolder {
   }
 
   /**
-   * Moves checkpoint and entries of a log that has ended aside. If it is interrupted, it can be done again: the entries go
-   * first, because a folder without a checkpoint drops its entries.
+   * Moves the entries and the checkpoint of a log that has ended to the folder `name` in this one. If it is interrupted, it can
+   * be done again: a folder that has only one of the two counts as damaged, and keeps it.
    * @throws DataFolderInUse; Error of the file system
    */
   static archive(path: string, name: string): Promise<void> {
@@ -166,7 +171,7 @@ async function whileUnused(path: string, work: () => Promise<void>): Promise<voi
   }
 }
 
-/** Reads a whole file of entries. @throws FolderDamage if it has fewer */
+/** Reads the first entries of a file, in steps. @throws FolderDamage if it has fewer; Error of the file system */
 async function* readSegment(segments: Segments, segment: string, count: number): AsyncGenerator<Uint8Array[]> {
   let read = 0;
   try {
@@ -180,7 +185,7 @@ async function* readSegment(segments: Segments, segment: string, count: number):
   if (read < count) throw new FolderDamage(`${segments.pathOf(segment)} was cut off`);
 }
 
-/** @returns undefined for a folder that was not begun. @throws FolderDamage; Error of the file system */
+/** @returns undefined before the first checkpoint. @throws FolderDamage; Error of the file system */
 async function load(folder: KeptFolder, segments: Segments, key: NoteKey): Promise<Stored | undefined> {
   const path = join(folder.path, checkpointName);
   const note = await readFile(path).catch((error: NodeJS.ErrnoException) => {
@@ -232,13 +237,9 @@ async function readTree(segments: Segments, tree: SignedTree): Promise<Stored> {
   return { tree, range, bytes };
 }
 
+/** What is thrown for an error of reading: FolderDamage if the file is missing or malformed, else the error itself. */
 function asDamage(error: unknown, path: string): unknown {
   if (error instanceof TlogError) return new FolderDamage(`${path}: ${error.message}`);
   if ((error as NodeJS.ErrnoException).code === "ENOENT") return new FolderDamage(`${path} is missing`);
   return error;
-}
-
-/** The range of no entries. */
-function emptyRange(): CompactRange {
-  return new CompactRange(treeHasher);
 }

@@ -1,5 +1,5 @@
-// The entries in the log folder: files of 65,536 entries each, as in bundles. Beside each file stands the compact range of
-// the entries before it, so that older files can be deleted.
+// The entries in the log folder: files of 65,536 entries each, in the form of bundles. Beside each file stands the compact
+// range of the entries before it, so that a tree can be extended without the older files.
 import { type FileHandle, open, readFile, rm, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { KeptFolder } from "../../process/kept-folder.ts";
@@ -24,6 +24,7 @@ export class FolderDamage extends Error {
   tree: SignedTree | undefined;
 }
 
+/** How many bytes are read at once. */
 const readBytes = 256 * 1024;
 const rangeSuffix = ".range";
 
@@ -54,8 +55,8 @@ export class Segments extends KeptFolder {
   }
 
   /**
-   * Reads the first entries of a file, as much as it holds of them.
-   * @returns in steps: some entries, which are valid until the next step
+   * Reads the first `count` entries of a file, in steps; fewer if the file has fewer.
+   * @returns the entries of each step, which are valid until the next step
    * @throws TlogError `bad_bundle`; Error of the file system
    */
   async *read(segment: string, count: number): AsyncGenerator<Uint8Array[]> {
@@ -68,7 +69,7 @@ export class Segments extends KeptFolder {
         const bytes = buffer.subarray(0, rest + bytesRead);
         const entries: Uint8Array[] = [];
         let at = 0;
-        for (; entries.length < left; ) {
+        while (entries.length < left) {
           const entry = entryAt(bytes, at);
           if (entry === undefined) break;
           entries.push(entry);
@@ -96,11 +97,11 @@ export class Segments extends KeptFolder {
 }
 
 /**
- * Entries that are appended after the newest checkpoint. They count when a checkpoint covers them. Before that, a start drops
- * them, and so does the next extension.
+ * Entries that are appended after the newest checkpoint. They count when a checkpoint covers them. Until then, the next start
+ * or the next extension drops them.
  */
 export class Extension {
-  /** Of all entries, with those that were appended. */
+  /** The range of all entries, with those that were appended. */
   readonly range: CompactRange;
   readonly #segments: Segments;
   #file: FileHandle | undefined;
@@ -121,6 +122,7 @@ export class Extension {
     return this.#bytes;
   }
 
+  /** @throws FolderDamage if the newest file is missing or cut off; Error of the file system */
   async append(entries: readonly Uint8Array[]): Promise<void> {
     for (let at = 0; at < entries.length; ) {
       const { size } = this.range;

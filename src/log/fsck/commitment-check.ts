@@ -25,7 +25,7 @@ import { findStandingEntry, readLostRanges } from "../lost-ranges.ts";
 /** How many rows are read at once. Each has 40 KB at most. */
 const portion = 128;
 
-/** How a row compares with the log. */
+/** How the text of a row compares with the log. */
 type State = "agrees" | "contradicts" | "not in the log";
 
 const problems = {
@@ -35,7 +35,7 @@ const problems = {
 
 /**
  * Compares each text that stands with its newest commitment.
- * @param isImported whether texts without a salt should be in the log, too
+ * @param isImported whether the import has ended: then texts without a salt should be in the log, too
  * @param repairIn the database in which it adds texts that the log lacks. A text that contradicts the log is never changed
  */
 export async function* checkCommitments(
@@ -97,7 +97,8 @@ export async function* checkDeletions(db: Queryable): AsyncGenerator<Finding, vo
 }
 
 /**
- * All rows of a list, in the order of their ids. It ends at an id that is damaged, and so large that a number cannot hold it.
+ * All rows of a list, in the order of their ids. It ends at a damaged id that a number cannot hold: its row would come again
+ * for ever.
  * @param list reads the next ones after an id
  */
 async function* portions<Row extends { id: number }>(
@@ -111,12 +112,12 @@ async function* portions<Row extends { id: number }>(
   }
 }
 
-/** How often a text that is edited meanwhile is looked at again. */
+/** How often a text is looked at again while it is being edited. */
 const maxLooks = 5;
 
 /**
- * Looks again at a row that seems wrong: services may edit it between two statements. If its salt has not changed meanwhile,
- * what was read between agrees with it, because each edit has a new salt.
+ * Looks again at a row that seems wrong: services may edit it between two statements. Each edit has a new salt. So if the salt
+ * is the same before and after the entry is read, the entry belongs to the row.
  */
 async function lookAgain<Kind extends SaltedKind>(
   db: Queryable,
@@ -140,7 +141,7 @@ async function lookAgain<Kind extends SaltedKind>(
   return "agrees";
 }
 
-/** Adds the entry of a text that is not in the log, as an import does. @returns whether it is there now */
+/** Adds the entry of a text that is not in the log, as the import does. @returns whether nothing is missing any more */
 async function addToLog(tx: Tx, kind: SaltedKind, id: number): Promise<boolean> {
   const row = await lockSaltedRow(tx, kind, id);
   if (row === undefined) return true;

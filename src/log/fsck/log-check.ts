@@ -31,6 +31,7 @@ const maxOutboxRows = 100;
  * @param repairIn the database in which tiles are written, and texts are added that are not in the log; without it nothing is
  * changed
  * @param now milliseconds since 1970 (UTC)
+ * @throws StoaError `unavailable`; the reason of `signal`
  */
 export async function* checkLog(
   db: Queryable,

@@ -7,7 +7,7 @@ import type { TileGrowth } from "../../tlog/tiles/growth.ts";
 import { fullWidth } from "../../tlog/tiles/tile-path.ts";
 import { hashBytes } from "../../tlog/tree/hashing.ts";
 
-/** A tile as the entries say. */
+/** A tile as it follows from the entries. */
 interface RightTile {
   level: number;
   index: number;
@@ -22,7 +22,7 @@ export class TileCheck {
   /** The tiles that grow, by level. */
   readonly #growing = new Map<number, RightTile>();
   readonly #full: RightTile[] = [];
-  /** The tiles that differ. They are right only if the entries are those of the root: until then they wait. */
+  /** The tiles that differ. They may be repaired only if the entries lead to the root, so they wait until that is known. */
   readonly wrong: { finding: Finding; tile: RightTile }[] = [];
 
   add(growths: readonly TileGrowth[]): void {
@@ -38,7 +38,7 @@ export class TileCheck {
     }
   }
 
-  /** Compares the tiles that are full now. @returns findings that are too many to wait */
+  /** Compares the tiles that have become full. @returns the findings for which `wrong` has no room */
   async *compare(db: Queryable): AsyncGenerator<Finding, void> {
     for (const tile of this.#full.splice(0)) yield* this.#compareOne(db, tile);
   }
@@ -63,14 +63,14 @@ export class TileCheck {
   }
 }
 
-/** A tile may have more hashes than when the entries were read. */
+/** The stored tile may have grown since the entries were read. */
 function isSame(stored: Uint8Array, right: Uint8Array): boolean {
   return stored.length % hashBytes === 0 && equalBytes(stored.subarray(0, right.length), right);
 }
 
 /**
- * Writes a tile as the entries say.
- * @param size of the tree that was read. A partial tile is written only while there is no larger one
+ * Writes a tile as it follows from the entries.
+ * @param size of the tree that was read. A partial tile is written only while there is no larger tree
  * @returns whether it was written
  */
 export async function repairTile(tx: Tx, { level, index, hashes }: RightTile, size: number): Promise<boolean> {

@@ -16,7 +16,7 @@ import { type Extension, segmentEntries } from "../folder/segments.ts";
 /** How many entries are read from the database at a time. */
 const readEntries = 1_024;
 
-/** Entries that a transaction of this process has appended to the log, and of which it knows that it has committed. */
+/** Entries that a transaction of this process has appended to the log. The transaction is known to have committed. */
 export interface CommittedBatch {
   /** The index of the first entry: the size of the tree before. */
   from: number;
@@ -30,11 +30,12 @@ export class Contradiction extends Error {
 }
 
 /**
- * Appends the entries of a tree that the folder lacks.
+ * Appends to the folder the entries of a tree that it lacks.
  * @param tree a tree of the database that is not smaller than the folder's
  * @param batch entries that need not be read from the database
  * @returns the extension, with everything on the disk. Nothing counts before it is adopted
- * @throws Contradiction if the entries in the database do not lead to the tree; FolderDamage; StoaError
+ * @throws Contradiction if the entries in the database do not lead to the tree; FolderDamage; StoaError; Error of the file
+ * system
  */
 export async function extendTo(
   db: Queryable,
@@ -56,7 +57,7 @@ export async function extendTo(
   return extension;
 }
 
-/** Checks that a tree of the database has all entries of the folder. @throws Contradiction; StoaError */
+/** Checks that a tree of the database begins with the entries of the folder. @throws Contradiction; StoaError */
 export async function checkExtends(db: Queryable, folder: LogFolder, tree: Tree): Promise<void> {
   const { range } = folder.extend();
   const from = range.size;
@@ -100,7 +101,7 @@ async function rangeBefore(db: Queryable, tree: Tree): Promise<CompactRange> {
   }
 }
 
-/** The first hashes of a stored tile. @throws StoredDamage if it has fewer */
+/** The first `width` hashes of a stored tile. @throws StoredDamage if it has fewer; StoaError */
 export async function readTile(db: Queryable, level: number, index: number, width: number): Promise<Uint8Array> {
   const hashes = await readLogTile(db, level, index);
   if (hashes !== undefined && hashes.length >= width * hashBytes) return hashes.subarray(0, width * hashBytes);

@@ -7,7 +7,7 @@ export interface Waiter {
   readonly signal: AbortSignal;
   /**
    * Takes a place among those who wait.
-   * @returns gives it back
+   * @returns a function that gives the place back
    * @throws StoaError `rate_limited`, `unavailable` if there is none
    */
   takePlace(): () => void;
@@ -16,10 +16,10 @@ export interface Waiter {
 /** The newest tree whose note this replica serves, and who waits for a larger one. */
 export class PublishedTree {
   #tree: SignedTree | undefined;
-  /** Those who wait, and the size that they want exceeded. */
+  /** Those who wait, and the size that the tree must exceed for each. */
   readonly #waiting = new Map<Deferred<void>, number>();
 
-  /** Undefined before the first. */
+  /** Undefined before the first tree. */
   get tree(): SignedTree | undefined {
     return this.#tree;
   }
@@ -28,7 +28,7 @@ export class PublishedTree {
     return this.#tree?.size ?? 0;
   }
 
-  /** Publishes a tree, unless it is not larger than the one before. */
+  /** Publishes a tree if it is larger than the one before. */
   set(tree: SignedTree | undefined): void {
     if (tree === undefined || tree.size <= this.size) return;
     this.#tree = tree;

@@ -37,7 +37,7 @@ export interface PublisherLog {
 const defaultLookMs = 200;
 /** How many missing entries a start waits for, if this replica has a note of its own. */
 const maxCopiedAtStart = 8_192;
-/** How long a folder that could not be used is left alone, in milliseconds. */
+/** How soon a folder that could not be opened is tried again, in milliseconds. */
 const reopenMs = 5_000;
 /** The delays before a database is said to lack entries, in milliseconds: a node of a cluster may only be late. */
 const confirmDelaysMs = [100, 300, 600];
@@ -65,8 +65,9 @@ export class Publisher {
   }
 
   /**
-   * Looks once, and begins to follow the notes of other replicas. A replica that has missed much serves its own note until it
-   * has copied that. @throws StoaError `unavailable` if the database is
+   * Looks once, and begins to follow the notes of other replicas. A replica that has missed many entries serves its own note
+   * until it has copied them.
+   * @throws StoaError `unavailable` when the database fails; Error of the file system when the disk does
    */
   async begin(signal: AbortSignal): Promise<void> {
     const { lookMs = defaultLookMs, log } = this.#options;
@@ -115,12 +116,12 @@ export class Publisher {
 
   /**
    * Publishes the tree of log_head: stores its entries in the folder, signs the root and stores the note. The sequencer
-   * calls it after each batch, and begins no other batch before it has succeeded. Whoever finds a tree without its note calls
-   * it, too. Calls run one after the other.
+   * calls it after each batch, and begins no other batch before it has succeeded. It is also called for a tree that has
+   * no note yet. Calls run one after the other.
    * @param batch the entries from the newest note on, if this process has just committed them. Without it, as when a COMMIT
    *   got no answer, they are read from the database
-   * @throws StoaError `unavailable` when database or disk fail. The tree then waits for its note: call it again later. It
-   *   does not throw when it meets an obstacle: ask for `obstacle`
+   * @throws StoaError `unavailable` when the database fails; Error of the file system when the disk does. The tree then waits
+   *   for its note: call it again later. It does not throw when it meets an obstacle: ask for `obstacle`
    */
   publish(signal: AbortSignal, batch?: CommittedBatch): Promise<void> {
     return this.#run(signal, async (head) => {
@@ -130,7 +131,7 @@ export class Publisher {
     });
   }
 
-  /** Does one piece of work after the other, with an open folder. */
+  /** Runs one piece of work after the other. Work is left out while the folder cannot be opened. */
   #run(signal: AbortSignal, work: (head: LogHead) => Promise<void>): Promise<void> {
     const run = this.#last.catch(() => {}).then(() => this.#attempt(signal, work));
     this.#last = run;
@@ -235,7 +236,7 @@ export class Publisher {
     }
   }
 
-  /** @returns the head, once it has so many entries. @throws Contradiction if it still has fewer after a second */
+  /** @returns the head, once it has `size` entries. @throws Contradiction if it still has fewer after a second */
   async #headOfAtLeast(size: number, head: LogHead, signal: AbortSignal): Promise<LogHead> {
     let newest = head;
     for (const ms of confirmDelaysMs) {

@@ -27,7 +27,7 @@ import { damagedEntry, type PublishedTiles } from "./published-tiles.ts";
 
 /** How long a proof waits for its entry to be published, in milliseconds. */
 const waitMs = 5_000;
-/** Among how many of the newest entries of an item its text or removal is looked for. An agent may make any number of edits. */
+/** How many of the newest entries of an item are searched for its text or removal. An agent may make any number of edits. */
 const maxEntries = 10_000;
 
 /** The newest entry of an item, and whether a newer one is on its way. */
@@ -35,7 +35,7 @@ interface Found {
   entry: LogEntryRow | undefined;
   /** The text that the entry commits to, if it is shown. */
   text?: ProofExtra["text"];
-  /** Whether the entry is the right one; otherwise it is waited for. */
+  /** Whether the entry is the right one. If not, the proof waits for it. */
   isSettled: boolean;
   /** Whether the text that is shown has another commitment than the newest entry. */
   contradicts?: boolean | undefined;
@@ -46,7 +46,7 @@ export interface ItemProofsOptions {
   published: PublishedTree;
   tiles: PublishedTiles;
   outbox: Pick<OutboxWatch, "floor">;
-  /** Is told whether the text of an item agrees with its newest commitment. */
+  /** Is told whether the text of an item agrees with its newest commitment. @param item such as `post 12` */
   noteCheck(item: string, agrees: boolean): void;
 }
 
@@ -138,7 +138,7 @@ export class ItemProofs {
     return { ...found, contradicts };
   }
 
-  /** Whether an item is removed and an entry will say so. None will if its author deleted what the log never had. */
+  /** Whether an item is removed, and an entry of that will come. None comes if the author deleted what the log never had. */
   async #isRemovalExpected(db: Queryable, kind: SaltedKind, id: number): Promise<boolean> {
     const find = kind === "post" ? findRemovedPost : kind === "comment" ? findRemovedComment : undefined;
     const removed = await find?.(db, id);
@@ -152,7 +152,11 @@ export class ItemProofs {
   }
 }
 
-/** @throws StoaError `not_found` if an item has more entries than are looked at. @param what none of those does */
+/**
+ * Checks that an item has no more entries than were searched.
+ * @param what the searched entries do not do, for the message
+ * @throws StoaError `not_found`
+ */
 async function checkAllSeen(db: Queryable, kind: SaltedKind, id: number, what: string): Promise<void> {
   if (!(await hasMoreLogEntries(db, kind, id, maxEntries))) return;
   const none = `None of the newest ${maxEntries} entries of this ${kind} ${what}.`;
@@ -196,7 +200,7 @@ async function shownText(
   return { text: { content, salt }, commitment: commitmentOf(salt, content) };
 }
 
-/** The commitment of an entry; undefined if it has none, or is damaged: then no proof leads to the root. */
+/** The commitment of an entry; undefined if it has none. For a damaged entry, too: no proof of it leads to the root. */
 function contentIn({ entry }: LogEntryRow): string | undefined {
   try {
     return commitmentIn(parseEntry(toUtf8(entry)));

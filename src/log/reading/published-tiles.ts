@@ -19,11 +19,11 @@ import type { PublishedTree, Waiter } from "../publisher/published-tree.ts";
 
 /** How many full tiles are kept: a tile has 16 KiB with its inner hashes, so these are 4 MiB. */
 const maxTiles = 256;
-/** Of how many full tiles the hashes of their bytes are kept: these are some 3 MiB, and those of 4,000,000 entries. */
+/** For how many full tiles the hash of their bytes is kept. These hashes take some 3 MiB, and cover 4,000,000 entries. */
 const maxVerified = 16_384;
 /** How long a request waits for a tile that is not published here yet, in milliseconds. */
 const waitMs = 1_000;
-/** How many entries a replica may be behind the others. Requests do not wait for entries beyond that. */
+/** How many entries a replica may be behind the others. Requests for entries beyond that do not wait. */
 const maxBehind = 65_536;
 
 export interface EntryPage {
@@ -63,7 +63,8 @@ export class PublishedTiles {
   /**
    * The bytes of a tile or a bundle.
    * @param path after `tile/`
-   * @throws StoaError `not_found` for a path that is malformed, or not in the tree after a second; `rate_limited`; `unavailable`
+   * @throws StoaError `not_found` for a malformed path, or one that is not in the tree after a second; `rate_limited`;
+   * `unavailable`
    */
   async read(path: string, waiter: Waiter): Promise<{ bytes: Uint8Array; isBundle: boolean }> {
     const tile = parse(path);
@@ -86,7 +87,7 @@ export class PublishedTiles {
     });
   }
 
-  /** The hashes of a tile. It takes 255 more to verify a full one; after that it is known by the hash of its bytes. */
+  /** The verified hashes of a tile. To verify a full one takes 255 hashes. Later, the hash of its bytes is compared instead. */
   async #hashesOf(db: Queryable, level: number, index: number): Promise<Uint8Array> {
     const path = formatTilePath({ level, index, width: fullWidth });
     const known = this.#verified.get(path);
@@ -135,7 +136,7 @@ export class PublishedTiles {
     return { size, entries, nextFrom: published[limit]?.idx };
   }
 
-  /** The tiles of a tree. Requests share the tiles of the newest tree, so no request that ends stops a read. */
+  /** The tiles of a tree. Requests share those of the newest tree, so the end of a request must not stop a read. */
   #open(tree: SignedTree): Promise<TiledTree> {
     if (this.#opened?.tree !== tree) {
       const db = this.#db.longReader(this.#stopping);
@@ -161,7 +162,7 @@ function parse(path: string): Tile | Bundle {
   }
 }
 
-/** Compares entries of the database with the hashes of their tile. @returns their bytes */
+/** Compares entries of the database with the hashes of their tile. @returns their bytes. @throws StoredDamage */
 function checkEntries(rows: readonly LogEntryRow[], { index, width }: Bundle, hashes: Uint8Array): Uint8Array[] {
   const first = index * fullWidth;
   if (rows.length < width) throw damagedEntry(first + rows.length);
@@ -173,15 +174,17 @@ function checkEntries(rows: readonly LogEntryRow[], { index, width }: Bundle, ha
   });
 }
 
-/** Checks that there are all rows from an index to before another. */
+/** Checks that no row from an index to before another is missing. @throws StoredDamage */
 function checkGapless(rows: readonly LogEntryRow[], from: number, to: number): void {
   for (let index = from; index < to; index++) if (rows[index - from]?.idx !== index) throw damagedEntry(index);
 }
 
+/** The error for an entry that is missing from the database, or differs from the published one. */
 export function damagedEntry(index: number): StoredDamage {
   return new StoredDamage(`Entry ${index} of the log is not the one that was published; stoa fsck says more.`);
 }
 
+/** Runs work that verifies tiles. @throws StoredDamage for tiles that do not verify */
 async function verified<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

@@ -9,8 +9,8 @@ import { type BeginOptions, firstEntry } from "../beginning.ts";
 const portion = 1_000;
 
 /**
- * Ends the log of the database, and begins another one with a new name and a new key. What stands is imported into it. All
- * replicas must have been stopped. If it is interrupted, the log is frozen, and it can be run again.
+ * Ends the log of the database, and begins another one with a new name and a new key. Later, the import adds all texts that
+ * stand. All replicas must have been stopped. If this is interrupted, the log is frozen, and it can be run again.
  * @param previous the log that it replaces, as it was published last; undefined if that was never published
  * @param archive moves what this replica has published of it aside
  */

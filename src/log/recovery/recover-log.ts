@@ -36,8 +36,8 @@ const maxStored = 1_024;
 
 /**
  * Brings a database up to a published tree, so that the log goes on without a fork. It signs nothing. If it is interrupted,
- * it can be run again: entries beyond the head count for nothing.
- * @param source has the newest tree that was published; undefined: the operator's word that the database has it
+ * it can be run again: entries beyond the head do not count.
+ * @param source has the newest tree that was published; undefined if the operator says that the database has it
  * @throws Error with one line if the database contradicts the published tree: then nothing is changed
  */
 export async function recoverLog(source: LogSource | undefined, options: RecoverOptions): Promise<Recovered> {
@@ -72,7 +72,7 @@ export async function recoverLog(source: LogSource | undefined, options: Recover
 
 /**
  * Opens the tree of the database.
- * @returns a function that says whether the tree begins with another one, which is not larger
+ * @returns a function that says whether the tree begins with another one, which must not be larger
  * @throws Error with one line if its tiles are not those of its head
  */
 async function openTree(db: Database, head: LogHead, signal: AbortSignal): Promise<(tree: Tree) => Promise<boolean>> {
@@ -102,7 +102,7 @@ async function store(range: CompactRange, entries: readonly Uint8Array[], { db, 
   await db.transaction(signal, async (tx) => {
     const stored = await listLogEntries(tx, first, entries.length);
     const isStored = stored.every(
-      ({ idx, entry }, at) => idx === first + at && equalBytes(toUtf8(entry), entries[at] ?? entryOfNone),
+      ({ idx, entry }, at) => idx === first + at && equalBytes(toUtf8(entry), entries[at] as Uint8Array),
     );
     if (!isStored) throw new Error(`the database has other entries behind its head, from ${first} on`);
     await insertLogEntries(tx, first + stored.length, entries.slice(stored.length).map(rowOf));
@@ -110,9 +110,7 @@ async function store(range: CompactRange, entries: readonly Uint8Array[], { db, 
   });
 }
 
-const entryOfNone = new Uint8Array(0);
-
-/** Moves the head to the published tree, with its note, and adds the entry that tells of the loss. */
+/** Moves the head to the published tree, stores its note, and adds the entry of the recovery. */
 async function adopt(
   head: LogHead,
   range: CompactRange,
@@ -135,11 +133,11 @@ async function adopt(
   });
 }
 
-/** Regroups entries, so that no transaction is too large. */
+/** Divides the steps of a source into parts for one transaction each. */
 async function* inParts(steps: AsyncIterable<readonly Uint8Array[]>): AsyncGenerator<Uint8Array[]> {
   for await (const entries of steps) {
     for (let at = 0; at < entries.length; at += maxStored) {
-      // They are valid until the next step.
+      // The source may overwrite its entries at the next step.
       yield entries.slice(at, at + maxStored).map((entry) => Uint8Array.from(entry));
     }
   }

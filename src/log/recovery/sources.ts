@@ -18,14 +18,14 @@ import { sha256, treeHasher, verifyEd25519 } from "../crypto.ts";
 import { LogFolder } from "../folder/log-folder.ts";
 import type { SignedTree } from "../folder/segments.ts";
 
-/** A published tree with its entries. Nothing of it is trusted but the signature of its note. */
+/** A published tree with its entries. The signature of its note is verified. The entries must still be checked. */
 export interface LogSource {
   /** For messages. */
   readonly name: string;
   readonly tree: SignedTree;
   /** The range of its first `size` entries. */
   rangeOf(size: number): Promise<CompactRange>;
-  /** Its entries, in steps. @throws Error with one line if it does not have them */
+  /** Its entries, in steps; those of a step are valid until the next. @throws Error with one line if it lacks some */
   entries(from: number, to: number): AsyncIterable<readonly Uint8Array[]>;
   close(): void;
 }
@@ -57,7 +57,7 @@ export async function openSource(from: string, key: NoteKey, signal: AbortSignal
   }
 }
 
-/** The log folder as a source, which closes it. */
+/** An open log folder as a source. To close the source closes the folder. */
 export function sourceOf(folder: LogFolder, tree: SignedTree): LogSource {
   return {
     name: folder.path,
@@ -130,7 +130,7 @@ async function fetchBytes(url: string, maxBytes: number, signal: AbortSignal): P
 async function fetchUpTo(url: string, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
   const timeout = AbortSignal.any([signal, AbortSignal.timeout(fetchTimeoutMs)]);
   let response = await fetch(url, { signal: timeout });
-  // A service that runs limits how much an address reads.
+  // A running service limits how much each address reads.
   while (response.status === 429) {
     await response.body?.cancel();
     await sleep(1_000 * Math.max(1, Number(response.headers.get("retry-after")) || 1), timeout);

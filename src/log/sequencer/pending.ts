@@ -1,4 +1,4 @@
-// What is said and has no index yet.
+// What belongs into the log and has no index yet.
 import type { Queryable } from "../../store/database/queryable.ts";
 import type { NewLogEntry } from "../../store/tables/log-entries.ts";
 import type { LogState } from "../../store/tables/log-head.ts";
@@ -28,11 +28,11 @@ export function whatWaits({ oldest, acts, newestAct, receipts, newestReceipt }: 
 }
 
 /**
- * Reads what comes next. Acts and receipts end with those of the state, and the outbox is read after the state. So every entry
- * that belongs before one of these acts or receipts is found.
+ * Reads what comes next. The outbox is read after the state, and only the acts and receipts that the state shows are taken. So
+ * every entry that belongs before one of them is found.
  * @param db reads from the server of the state, and must see at least what the state shows
  * @param floor as in `listOutbox`
- * @param beginsAt from when on the log is: what is older is imported. In milliseconds since 1970 (UTC)
+ * @param beginsAt when the log began, in milliseconds since 1970 (UTC). Entries of older acts and receipts are `imported`
  */
 export async function readPending(
   db: Queryable,
@@ -79,7 +79,7 @@ export function entryOfAct(
   };
 }
 
-/** The same of a receipt. @returns undefined if the time of the receipt cannot be read */
+/** The entry of a receipt. @param beginsAt as in `readPending`. @returns undefined if the receipt's time cannot be read */
 export function entryOfReceipt({ seq, hash, tail }: ReceiptSummary, beginsAt: number): NewLogEntry | undefined {
   const [, ts] = /^"ts":"([-0-9T:.]{23}Z)","v":1\}$/.exec(tail.toString("latin1")) ?? [];
   const time = Date.parse(ts ?? "");

@@ -13,7 +13,7 @@ export interface SequencerOptions {
   db: Database;
   publisher: Publisher;
   outbox: Pick<OutboxWatch, "floor" | "saw">;
-  /** From when on the log is, in milliseconds since 1970 (UTC). */
+  /** When the log began, in milliseconds since 1970 (UTC). */
   beginsAt: number;
   /** How long something waits before a replica that has not sequenced last takes over, in milliseconds. */
   takeOverMs?: number | undefined;
@@ -30,22 +30,22 @@ export class Sequencer {
   readonly #options: SequencerOptions;
   /** Whether this replica has committed the newest batch, as far as it knows. */
   #goesOn = false;
-  /** What waits for the replica that goes on, and since when, by `performance.now()`. */
+  /** What waits for another replica to sequence it, and since when, by `performance.now()`. */
   #waiting: { what: string; since: number } | undefined;
 
   constructor(options: SequencerOptions) {
     this.#options = options;
   }
 
-  /** Whether this replica has sequenced last: then it imports, too. */
+  /** Whether this replica has sequenced last. Such a replica imports, too. */
   get goesOn(): boolean {
     return this.#goesOn;
   }
 
   /**
    * Sequences and publishes what there is.
-   * @throws StoaError `unavailable` when the database or the disk fails. Nothing is lost: the next run begins with what the
-   * database has
+   * @throws StoaError `unavailable` when the database fails; Error of the file system when the disk does. Nothing is lost: the
+   * next run begins with what the database has
    */
   async run(signal: AbortSignal): Promise<void> {
     try {
