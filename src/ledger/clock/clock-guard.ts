@@ -12,8 +12,9 @@ import type { TrustedClock } from "./trusted-clock.ts";
 const maxMissedDays = 3;
 /** How often the clocks are compared while they agree, in milliseconds of the steady clock. */
 const lookMs = 60_000;
+/** How often the guard looks whether a comparison is due, in milliseconds. */
 const tickMs = 1_000;
-/** How far the clocks of a machine and of the database may differ without a warning, in milliseconds. */
+/** How far the clocks of the machine and of the database may differ without a warning, in milliseconds. */
 const unnoticedMs = 2_000;
 
 const approvalHelp = "waits for an operator: npm run stoa -- seal --catch-up";
@@ -28,13 +29,14 @@ export interface ClockGuardOptions {
 
 /**
  * Compares the clock of the service's machine with the database's, which is the time of the service, and both with the
- * newest receipt's time and with the steady clock. While they disagree, the clock is in doubt: nothing is sealed, and
- * nothing expires. The doubt ends by itself when they agree.
+ * newest receipt's time and with the steady clock. While they disagree, the clock is in doubt: nothing is sealed and, except
+ * after a jump, nothing expires. The doubt ends by itself when they agree.
  */
 export class ClockGuard {
   readonly #options: ClockGuardOptions;
+  /** The jump that the last comparison found, for the operator. */
   #jump: string | undefined;
-  /** The disagreements that the last comparison found, except for a jump. */
+  /** What the last comparison found besides a jump, for the operator. */
   #found: string | undefined;
   #logged: string | undefined;
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -51,7 +53,7 @@ export class ClockGuard {
     return joined([this.#jump, this.#found]);
   }
 
-  /** By how much the machine's clock was ahead of the database's at the last comparison, in milliseconds; negative if behind. */
+  /** By how many milliseconds the machine's clock was ahead of the database's at the last comparison; negative if behind. */
   get aheadMs(): number {
     return this.#aheadMs;
   }
@@ -65,7 +67,7 @@ export class ClockGuard {
 
   /**
    * The time against which expiry is checked, in milliseconds since 1970 (UTC). It is 0 while the clock is in doubt, so
-   * that nothing expires. After a jump, expiry continues: the time of `TrustedClock` does not follow jumps.
+   * that nothing expires. A jump alone does not stop expiry, because the time of `TrustedClock` does not follow it.
    */
   readonly expiryNow = (): number => (this.#found === undefined ? this.#options.clock.now() : 0);
 
@@ -114,7 +116,10 @@ export class ClockGuard {
     this.#logged = doubt;
     const { log } = this.#options;
     if (doubt === undefined) log.info({}, "the clock is no longer in doubt");
-    else log.error({ reason: doubt }, "the clock is in doubt: nothing is sealed, and no stored response expires");
+    else {
+      const effect = this.#found === undefined ? "nothing is sealed" : "nothing is sealed, and nothing expires";
+      log.error({ reason: doubt }, `the clock is in doubt: ${effect}`);
+    }
   }
 }
 
