@@ -1,6 +1,6 @@
 import type { Database } from "../store/database/database.ts";
 
-/** Together, these steps are the time by which a server of a cluster may be behind another one, in milliseconds. */
+/** A server of a cluster may be behind another one by the sum of these waits, in milliseconds. */
 const waitsMs: readonly number[] = [100, 300, 600];
 
 /**

@@ -5,7 +5,7 @@ import { toleranceMs } from "./tolerance.ts";
 export interface Clocks {
   /** Since 1970 (UTC), as the system has it. It can be set, and so jump. */
   wall(): number;
-  /** Since some moment; never jumps. It may stand still while the machine sleeps. */
+  /** Since an arbitrary moment; it never jumps. It may stand still while the machine sleeps. */
   steady(): number;
   /** Since the machine was started, with the time that it slept. Reading it takes long. */
   uptime(): number;
@@ -33,7 +33,7 @@ export interface Reading {
   agrees: boolean;
 }
 
-/** If the database's clock has moved further than this against the steady clock, it has jumped; in milliseconds. */
+/** The database's clock has jumped if it has moved further than this against the steady clock, in milliseconds. */
 const maxJumpMs = 3_600_000;
 /** A shorter sleep of the machine is ignored, in milliseconds. */
 const minSleepMs = 60_000;
@@ -49,7 +49,10 @@ export class TrustedClock {
   readonly #clocks: Clocks;
   /** Both clocks at the time of construction. */
   readonly #origin: { steady: number; wall: number };
-  /** `offset` is `time - steady` at the steady time `since`. By `ahead` of that, the time is ahead and has to slow down. */
+  /**
+   * `offset` is `time - steady` at the steady time `since`. Then the time is `ahead` milliseconds ahead of the database's, and
+   * runs slowly until it has lost them.
+   */
   #course: { offset: number; ahead: number; since: number };
   /** The clocks when the time last followed the database's; undefined before the first reading. */
   #followed: { steady: number; uptime: number } | undefined;

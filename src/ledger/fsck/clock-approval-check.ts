@@ -16,7 +16,7 @@ import type { Repairable } from "./repairable.ts";
  * operator can give it again.
  */
 export async function* findWrongApprovals(db: Queryable): AsyncGenerator<Repairable, void> {
-  // A damaged seq may lie beyond the safe integers, in either direction.
+  // A damaged seq may lie beyond the safe integers on either side.
   for (let after = -(2 ** 64); ; ) {
     const approvals = await listClockApprovals(db, after);
     for (const approval of approvals) yield* await checkApproval(db, approval);

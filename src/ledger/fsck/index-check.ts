@@ -14,7 +14,7 @@ import { findReceipt } from "../../store/tables/receipts.ts";
 import type { Repairable } from "./repairable.ts";
 
 /** An index table, and the receipts that have a row in it. */
-export interface IndexCheck extends IndexTable {
+interface IndexCheck extends IndexTable {
   /** The key of the row that a receipt must have; undefined if it must have none. */
   keyOf(document: ReceiptDocument): IndexRow["key"] | undefined;
   /** What the finding says of a receipt that has a row and must have none. */

@@ -14,6 +14,7 @@ const maxDailies = 100;
  * Checks the record of moderation: ids without gaps, the head, and the evidence of each daily receipt against the acts.
  * Services may add acts and seal during the check. Nothing is repaired: the record is append-only.
  * @param db a reader whose statements may take long
+ * @throws StoaError `unavailable`
  */
 export async function* checkModerations(db: Queryable): AsyncGenerator<Outcome, void> {
   try {

@@ -1,5 +1,5 @@
 // Checks what is stored about the last verifications. It follows from the receipts.
-import { isHash } from "../../receipt/document.ts";
+import { isHash, zeroHash } from "../../receipt/document.ts";
 import type { Queryable, Tx } from "../../store/database/queryable.ts";
 import { compare, type Finding, refuse } from "../../store/recount/finding.ts";
 import { endAlarm, forgetVerified } from "../../store/recount/ledger.ts";
@@ -7,12 +7,12 @@ import { findReceipt } from "../../store/tables/receipts.ts";
 import { findVerification, type VerificationRow } from "../../store/tables/verifications.ts";
 import type { Repairable } from "./repairable.ts";
 
-const zeros = "0".repeat(64);
 const key = { id: 1 };
 
 /**
  * Compares the stored results of verifications with the receipts.
- * @param before the row before the whole chain was verified. Services may record a finding meanwhile
+ * @param before the row as it was before the whole chain was verified. If a service has recorded a finding since, the alarm
+ * stays
  * @param isIntact whether the whole chain verifies
  */
 export async function findWrongVerification(
@@ -35,7 +35,7 @@ async function checkVerified(db: Queryable, row: VerificationRow): Promise<Repai
 async function compareVerified(db: Queryable, row: VerificationRow): Promise<Finding[]> {
   const { verified_seq: seq, verified_hash: hash } = row;
   const subject = "ledger_verification.verified_hash";
-  if (seq === 0) return compare(subject, key, hash, zeros);
+  if (seq === 0) return compare(subject, key, hash, zeroHash);
   const receipt = await findReceipt(db, seq);
   const isMissing = receipt === undefined;
   if (isMissing) return [{ subject: "ledger_verification.verified_seq", key, problem: `there is no receipt ${seq}` }];

@@ -14,7 +14,7 @@ export interface MissingHead {
   kind: "truncated" | "replaced";
 }
 
-export interface HeadComparison {
+interface HeadComparison {
   missing: MissingHead[];
   /** The hashes of the recoveries in the chain, up to its head. */
   recoveries: string[];
@@ -39,7 +39,7 @@ export async function compareHeads(db: Queryable, head: Head, served: readonly S
 /** Whether the chain that ends at `head` has this receipt. */
 export async function contains(db: Queryable, head: Head, { seq, hash }: Head): Promise<boolean> {
   if (seq >= head.seq) return seq === head.seq && hash === head.hash;
-  // Either of the two links is enough. If only one of them differs, a row is damaged, and verification finds that.
+  // One of the two recorded hashes is enough. If they differ, a row is damaged, which verification finds.
   return (await findLinks(db, seq)).includes(hash);
 }
 
@@ -57,7 +57,7 @@ function covers({ hash, abandoned }: Recovery, served: ServedHead): boolean {
   return served.seq < abandoned.seq || (served.seq === abandoned.seq && served.hash === abandoned.hash);
 }
 
-/** Reads a stored receipt as a recovery. Gives nothing if its bytes are damaged or it has another type. */
+/** The recovery in a stored receipt; none if its bytes are damaged or it has another type. */
 function readRecovery({ hash, prev_hash, canonical }: ReceiptRow): Recovery[] {
   if (sha256(canonical) !== hash) return [];
   const document = parseJson(canonical.toString("utf8"));

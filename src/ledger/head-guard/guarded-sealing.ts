@@ -35,7 +35,7 @@ export async function sealWithGuard<Result>(
     );
   const result = await run().catch(async (error) => {
     if (guard === undefined || !(error instanceof ServedHeadMissing)) throw error;
-    // A node of a cluster may only be late. If the head is really missing, the reason says so.
+    // A node of a cluster may only be late.
     const reason = await guard.confirm(signal);
     if (reason !== undefined) throw new SealingBlocked(reason);
     return run().catch((again) => {

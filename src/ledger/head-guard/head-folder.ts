@@ -15,7 +15,7 @@ export interface ServedHead extends Head {
 }
 
 /** The content of a file. */
-export interface HeadRecord extends ServedHead {
+interface HeadRecord extends ServedHead {
   /** The hash of receipt 1. */
   ledger: string;
   /** The address of the database, for people, and to notice when an empty database has replaced it. */
@@ -26,7 +26,7 @@ export interface HeadFile extends HeadRecord {
   path: string;
 }
 
-/** How many characters of a hash the name of a file has. */
+/** How many characters of each hash the name of a file has. */
 const prefixLength = 16;
 
 /** The folder of these files. Reading and writing never block the event loop. */

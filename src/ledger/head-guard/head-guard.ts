@@ -21,16 +21,14 @@ export interface GuardOptions {
   storeMs?: number | undefined;
 }
 
-export interface GuardLog extends LedgerLog {
+interface GuardLog extends LedgerLog {
   warn(fields: object, message: string): void;
 }
 
 const defaultLookMs = 5_000;
 /** The least time between checks that readers cause, in milliseconds. */
 const minLookIntervalMs = 200;
-/**
- * The delays before the checks of a chain that ends too early, in milliseconds: a node of a cluster may only be late.
- */
+/** The delays before the checks of a chain that ends too early, in milliseconds: a node of a cluster may only be late. */
 const confirmDelaysMs = [0, 100, 300, 600];
 const defaultStoreMs = 1_000;
 
@@ -107,8 +105,7 @@ export class HeadGuard {
   /**
    * Decides whether a receipt may follow `head`, which the transaction has locked.
    * @returns the hashes of the recoveries in the chain
-   * @throws ServedHeadMissing if it may not; Error if the database is empty but had a ledger before, which ends the
-   * start
+   * @throws ServedHeadMissing if it may not; Error if the database is empty and had a ledger before, which ends the start
    */
   async checkHead(tx: Tx, head: Head): Promise<readonly string[]> {
     if (head.seq === 0 && this.#required.length === 0) await this.#store.refuseEmpty();
@@ -119,9 +116,7 @@ export class HeadGuard {
     return recoveries;
   }
 
-  /**
-   * Stores a receipt that this process sealed and committed. Resolves when it is in the file, or after `storeMs`.
-   */
+  /** Stores a receipt that this process sealed and committed. Resolves when it is in the file, or after `storeMs`. */
   async storeSealed(head: ServedHead): Promise<void> {
     if (!this.#advance(head)) return;
     await withTimeout(this.#store.flush(), this.#storeMs);

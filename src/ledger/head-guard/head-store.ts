@@ -17,7 +17,7 @@ export class HeadStore {
   #writtenVersion = 0;
   /** The head that is in a file; undefined before the first one is written. */
   storedHead: Head | undefined;
-  /** The files that the next one replaces. */
+  /** The paths of the files that the next one replaces. */
   #files: readonly string[] = [];
   #writing: Promise<boolean> | undefined;
 

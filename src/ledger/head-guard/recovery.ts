@@ -37,7 +37,7 @@ export interface Inspection {
 }
 
 /** An operator's statement about a chain that has lost receipts. */
-export interface RecoveryInput {
+interface RecoveryInput {
   /** The newest receipt that was served and is lost. */
   abandoned: Head;
   note: string;
@@ -136,7 +136,10 @@ export class LedgerRecovery {
 /** The most characters of a note. */
 const maxNoteLength = 1_000;
 
-/** If this replica misses receipts, the abandoned one must be the newest of them. This prevents mistakes. */
+/**
+ * Guards against a wrong argument: if this replica misses receipts, the abandoned one must be the newest of them.
+ * @throws Error with one line
+ */
 function checkFits(abandoned: Head, missing: readonly MissingHead[]): void {
   if (missing.length === 0) return;
   const { head } = newestMissing(missing);

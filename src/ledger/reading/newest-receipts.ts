@@ -10,7 +10,7 @@ export class NewestReceipts {
     this.#db = db;
   }
 
-  /** The receipt with this seq, or nothing. */
+  /** The first receipt from this seq on; none if there is none. */
   read(seq: number): Promise<ReceiptRow[]> {
     let running = this.#running.get(seq);
     if (running === undefined) {

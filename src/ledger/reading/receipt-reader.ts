@@ -24,7 +24,7 @@ import { chain, type Followers, missingReceipt, type StreamQuery, streamReceipts
  */
 const maxPageBytes = 1.25 * 1024 * 1024;
 
-/** How many receipts callers read together: replies of that many large ones take about 10 ms to make. */
+/** How many receipts one statement reads for several callers: to make the replies of 16 large ones takes about 10 ms. */
 const maxAtOnce = 16;
 
 /** Consecutive receipts of the chain. */
@@ -94,8 +94,8 @@ export class ReceiptReader {
   }
 
   /**
-   * @returns the receipt, and whether it is final: the guard has stored a head of its chain, so that no other receipt
-   * can take its place unnoticed
+   * Reads a receipt, and whether it is final: then the guard has stored a head of its chain, and no other receipt can take
+   * its place unnoticed.
    * @throws StoaError `not_found` beyond the head; `unavailable` for a receipt that is missing from the database
    */
   async get(signal: AbortSignal, seq: number): Promise<GuardedReceipt> {
@@ -128,7 +128,7 @@ export class ReceiptReader {
   }
 
   /**
-   * Lists up to `limit` receipts, and not more than fit in a reply of about 4 MiB, but at least one.
+   * Lists up to `limit` receipts: at least one, and no more than fit in a reply of about 4 MiB.
    * @throws StoaError `not_found` beyond the head
    */
   async list(signal: AbortSignal, from: number, limit: number): Promise<ReceiptPage> {

@@ -25,7 +25,7 @@ export interface Sealing {
 }
 
 /** The content of a receipt that the caller chooses. The rest follows from the head, the clock and the epoch. */
-export interface ReceiptContent {
+interface ReceiptContent {
   book: string | null;
   actor: { agent: string; seat: string };
   evidence: { [name: string]: Json };
@@ -42,8 +42,8 @@ export const clerk = { agent: "stoa", seat: "clerk" };
 /**
  * Appends a receipt after the head, which this transaction must have locked. The time of the receipt is `now`, or the
  * time of the head if the clock was set back: no receipt is older than the one before it.
- * @throws SealingBlocked while nothing may be sealed; ServedHeadMissing when the guard does not know this head; StoredDamage
- * where the head is not that of the receipts
+ * @throws SealingBlocked while nothing may be sealed; ServedHeadMissing when the chain lacks a head that was served;
+ * StoredDamage when the head does not belong to its receipt
  */
 export function append(sealing: Sealing, head: Head, content: ReceiptContent): Promise<ReceiptRow> {
   return traced("seal a receipt", () => appendAfter(sealing, head, content));
@@ -80,6 +80,7 @@ async function appendAfter(sealing: Sealing, head: Head, content: ReceiptContent
 /**
  * Refuses to seal after a head that does not belong to its receipt: that would fork the chain. A damaged receipt does not
  * stop sealing; the next daily receipt says that the chain does not verify.
+ * @throws StoredDamage
  */
 async function checkHead(tx: Tx, { seq, hash }: Head): Promise<void> {
   if (seq === 0 && hash === zeroHash) return;

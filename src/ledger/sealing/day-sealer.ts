@@ -26,7 +26,7 @@ export interface DaySealerOptions {
 }
 
 /** The days that were sealed after an operator approved it. */
-export interface SealedDays {
+interface SealedDays {
   /** In order; empty if no day was missed. */
   dates: string[];
   newest: ReceiptRow | undefined;

@@ -7,7 +7,7 @@ import type { LedgerLog } from "../log.ts";
 import { append, clerk, type Sealing, verificationPath } from "./append.ts";
 import type { SealChecks } from "./seal-checks.ts";
 
-export interface FirstStart {
+interface FirstStart {
   db: Database;
   /** The time in milliseconds since 1970 (UTC). */
   now: () => number;
@@ -22,7 +22,8 @@ export interface FirstStart {
 /**
  * Begins a ledger: stores the calendar and seals receipt 1. If several replicas do this at the same time, one of them
  * does it and the others read its calendar.
- * @throws SealingBlocked when receipt 1 may not be sealed; Error when the epoch is in the future
+ * @throws SealingBlocked when receipt 1 may not be sealed; Error when the epoch is in the future, or when there are receipts
+ * and no calendar
  */
 export async function beginLedger(options: FirstStart): Promise<Calendar> {
   const { db, now, log, sealChecks, guard, epoch: configured, signal } = options;

@@ -10,9 +10,10 @@ import {
   readModerationHead,
 } from "../../store/tables/moderations.ts";
 
+/** How many acts are read at once. */
 const portion = 1_000;
 
-/** The acts after the act `sealed` up to the act `through`, as the beginning of a canonical list. */
+/** The hash of a canonical list that has begun: of the acts after the act `sealed` up to the act `through`. */
 export interface HashedActs {
   sealed: number;
   through: number;
@@ -20,7 +21,7 @@ export interface HashedActs {
 }
 
 /**
- * Hashes the acts that no daily receipt has sealed. It locks nothing, so that a seal has only to hash those that come later.
+ * Hashes the acts that no daily receipt has sealed. It locks nothing. A seal then hashes only the acts that have come since.
  * @throws StoredDamage where acts or the head of the record are missing or damaged
  */
 export async function hashUnsealed(db: Queryable): Promise<HashedActs> {
@@ -29,7 +30,7 @@ export async function hashUnsealed(db: Queryable): Promise<HashedActs> {
 }
 
 /**
- * Seals the acts of moderation that no daily receipt has sealed: no act commits until the transaction ends.
+ * Seals the acts of moderation that no daily receipt has sealed. No further act commits until the transaction ends.
  * @param hashed the result of `hashUnsealed`, just before
  * @returns the evidence of the daily receipt: how many acts there are, and the SHA-256 of their canonical list (RFC 8785) in
  * the order of their ids. docs/verifying.md describes how to recompute it.

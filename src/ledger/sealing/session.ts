@@ -27,8 +27,8 @@ export async function sealSession(sealing: Sealing, input: SessionInput): Promis
 }
 
 /**
- * Seals several sessions with consecutive numbers, in their order. What it throws must end the transaction: those before the one
- * at fault are appended by then.
+ * Seals several sessions with consecutive numbers, in their order. An error must roll the transaction back: it may already have
+ * appended the sessions before the one at fault.
  * @throws StoaError as `sealSession`, with the place of the session in the list; `bad_input` for one that is in it twice
  */
 export async function sealSessions(sealing: Sealing, inputs: readonly SessionInput[]): Promise<ReceiptRow[]> {
@@ -56,7 +56,7 @@ const refusals: ReadonlySet<ErrorCode> = new Set(["bad_input", "exists", "forbid
 
 /**
  * Runs what concerns one session of a list.
- * @throws StoaError a refusal with the place of the session, such as `sessions[3].session`
+ * @throws StoaError; a refusal names the place of the session, such as `sessions[3].session`
  */
 export async function inSession<Result>(index: number, work: () => Result | Promise<Result>): Promise<Result> {
   try {

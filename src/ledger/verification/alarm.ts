@@ -1,3 +1,4 @@
+import { zeroHash } from "../../receipt/document.ts";
 import type { Link } from "../../receipt/verify.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
@@ -137,7 +138,7 @@ function updated(before: VerificationRecord, outcome: Outcome, now: number): Ver
     round: before.round + 1,
     alarm: isFirst ? { ...finding, foundAt } : known,
     // If the finding lies below the verified receipt, that receipt no longer counts as good.
-    ...(finding.seq <= before.verifiedSeq ? { verifiedSeq: 0, verifiedHash: "0".repeat(64), verifiedAt: 0 } : {}),
+    ...(finding.seq <= before.verifiedSeq ? { verifiedSeq: 0, verifiedHash: zeroHash, verifiedAt: 0 } : {}),
   };
 }
 

@@ -40,8 +40,8 @@ interface Run {
 
 /**
  * Runs verifications, one at a time. Identical requests share the running verification; others wait for it to end. A
- * good report is reused for some seconds, while the head is unchanged: it also holds for every later part of the chain. A report
- * with a fault is never reused.
+ * good report is reused for some seconds while the head is unchanged, also for every later part of the chain. A report with a
+ * fault is never reused.
  */
 export class Reports {
   readonly #run: ReportOptions["run"];

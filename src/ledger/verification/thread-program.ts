@@ -19,8 +19,9 @@ for (let range = first; ; range += step) {
 await db.close();
 
 /**
- * Verifies the receipts after receipt `after`. Unless that is the start, it is verified here once more, for its time.
- * @returns the last receipt; undefined if any is not good
+ * Verifies a range of the receipts after receipt `after`. Unless `after` is the start, it verifies that receipt again, because
+ * the next one is compared with its time.
+ * @returns the last receipt of the range; undefined if any is not good
  */
 async function verifyRange(reader: Queryable, after: number): Promise<Link | undefined> {
   const before = after === start.seq ? start : await startBefore(reader, after);

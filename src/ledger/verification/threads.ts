@@ -42,9 +42,9 @@ const defaultProgram = new URL("./thread-program.ts", import.meta.url);
 const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 8 };
 
 /**
- * Verifies like `verifyFrom`, with the same result. Threads find out how many receipts from the start are good, so that this
- * thread can serve meanwhile. `verifyFrom` then verifies the rest, and alone finds the first bad receipt or the end of the
- * chain. A thread that fails costs time, but does not change the result.
+ * Verifies like `verifyFrom`, with the same result. Of a long chain, threads find out how many receipts from the start are
+ * good, so that this thread can serve meanwhile. `verifyFrom` then verifies the rest, and it alone finds the first bad receipt
+ * or the end of the chain. A thread that fails costs time, but does not change the result.
  */
 export async function verifyInThreads(db: Queryable, start: Link, options: ThreadOptions): Promise<Verified> {
   const { seq: head } = await readHead(db);

@@ -8,7 +8,7 @@ import { sha256 } from "../sha256.ts";
 const maxPageRows = 100;
 /** How many receipts are read first, when their length is not known yet. */
 export const firstPageRows = 8;
-/** About how many bytes are read at once. A receipt has up to some 70 KiB, so a page that follows short ones has up to 7 MiB. */
+/** About how many bytes are read at once. A page after short receipts may have 7 MiB: a receipt has up to some 70 KiB. */
 const pageBytes = 256 * 1024;
 
 /** How many receipts to read after a page, by the longest receipt of that page. */
@@ -27,8 +27,8 @@ export interface Verified {
 }
 
 /**
- * Recomputes every hash and checks every rule from the receipt after `start` to the head, which is read when the end is
- * reached. It finds rows that are missing, changed or added.
+ * Recomputes every hash and checks every rule, from the receipt after `start` to the head, which is read when no receipt is
+ * left. It finds rows that are missing, changed or added.
  */
 export async function verifyFrom(db: Queryable, start: Link): Promise<Verified> {
   for (let link = start; ; ) {
@@ -77,7 +77,7 @@ export async function startBefore(db: Queryable, from: number): Promise<Link | F
   return { seq, hash: computed };
 }
 
-/** Whether the database has a receipt with this seq and this hash. */
+/** Whether the database has a receipt with this seq and this recorded hash. */
 export async function isInChain(db: Queryable, { seq, hash }: Head): Promise<boolean> {
   return (await findReceipt(db, seq))?.hash === hash;
 }

@@ -11,7 +11,7 @@ import { type Report, type ReportOptions, Reports } from "./reports.ts";
 import { verifyInThreads } from "./threads.ts";
 import { startBefore, type Verified, verifyFrom } from "./verification.ts";
 
-/** The faults of a chain whose end is not its head. */
+/** The faults of a chain that does not end at its head. */
 const endFaults: readonly string[] = ["truncated", "beyond_head"];
 /** The least time between two verifications that damaged receipts cause, in milliseconds. */
 const minSuspicionIntervalMs = 60_000;
@@ -102,7 +102,7 @@ export class Verifier {
     });
   }
 
-  /** Verifies the receipts after a good one, on one server. */
+  /** Verifies the receipts after a good one, on one server of a cluster. */
   afterOnOneServer(start: Link, signal: AbortSignal): Promise<Verified> {
     const { db, stopping } = this.#options;
     const either = AbortSignal.any([signal, stopping]);
@@ -156,7 +156,7 @@ export class Verifier {
   }
 }
 
-/** The receipt that was recorded as good, or how it has changed. */
+/** The receipt that was recorded as good, or the finding that it has changed. */
 async function startAfterRecorded(db: Queryable, { verifiedSeq: seq, verifiedHash }: PriorRecord) {
   const start = await startBefore(db, seq + 1);
   if ("fault" in start || seq === 0 || start.hash === verifiedHash) return start;

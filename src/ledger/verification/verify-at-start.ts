@@ -9,8 +9,8 @@ const retryMs = 30_000;
 export const verifiedAtStart = "verified the receipts since the last verification";
 
 /**
- * Verifies the receipts since the last verification, while the service already runs. This is done once; it is tried
- * again only when the database failed.
+ * Verifies the receipts since the last verification, while the service already runs. It does so once, and tries again only
+ * after a failure, such as one of the database.
  */
 export function verifyAtStart(verifier: Verifier, log: LedgerLog): Ticker {
   let isDone = false;
