@@ -2,6 +2,8 @@ import type { StoaError } from "./error.ts";
 
 const firstWaitMs = 250;
 const maxBackoffMs = 30_000;
+/** After a connection that lasted this long, in milliseconds, the waits start from the shortest again. */
+export const goodConnectionMs = 10_000;
 
 /**
  * The wait before the next try, in milliseconds. It doubles each time, up to half a minute, and is shortened by up to a

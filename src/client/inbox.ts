@@ -1,5 +1,5 @@
 import type { InboxService } from "../../gen/stoa/v1/inbox_service_pb.js";
-import { sleep, waitBefore } from "./backoff.ts";
+import { goodConnectionMs, sleep, waitBefore } from "./backoff.ts";
 import { StoaError } from "./error.ts";
 import type { PlainClient } from "./plain-client.ts";
 import type { InboxItem } from "./resources.ts";
@@ -23,7 +23,9 @@ export async function* followInbox(
   { from, signal, silenceMs = 240_000 }: FollowInboxOptions,
 ): AsyncGenerator<InboxItem, void> {
   let next: number | bigint = from ?? (await newestId(inbox, signal)) + 1;
-  for (let attempt = 0; ; attempt++) {
+  let failures = 0;
+  for (;;) {
+    const begun = performance.now();
     const silence = new AbortController();
     // The protocol has no sign of life between messages.
     const listen = () => setTimeout(() => silence.abort(), silenceMs);
@@ -36,14 +38,15 @@ export async function* followInbox(
         yield item;
         timer = listen();
         next = item.id + 1;
-        attempt = 0;
+        failures = 0;
       }
       throw new StoaError("unreachable", "the stream ended");
     } catch (error) {
       signal?.throwIfAborted();
+      if (performance.now() - begun > goodConnectionMs) failures = 0;
       if (silence.signal.aborted) continue;
       if (!(error instanceof StoaError) || !error.mayPass) throw error;
-      await sleep(waitBefore(attempt, error), signal);
+      await sleep(waitBefore(failures++, error), signal);
     } finally {
       clearTimeout(timer);
     }

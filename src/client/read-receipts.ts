@@ -1,4 +1,4 @@
-import { sleep, waitBefore } from "./backoff.ts";
+import { goodConnectionMs, sleep, waitBefore } from "./backoff.ts";
 import { StoaError } from "./error.ts";
 import { open, rootAddress } from "./http.ts";
 import { receiptsPath } from "./ledger.ts";
@@ -24,8 +24,6 @@ export interface ReadOptions {
 
 /** The longest wait that a service may cause, in milliseconds. */
 const maxWaitMs = 300_000;
-/** After a connection that lasted this long, in milliseconds, the waits start from the shortest again. */
-const goodConnectionMs = 10_000;
 
 /**
  * Reads the receipts of a service in the order in which it sends them. It checks only that each line is a receipt;
