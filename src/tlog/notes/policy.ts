@@ -21,7 +21,8 @@ const maxLogs = 32;
 /** @throws TlogError `bad_policy` for a URL that is empty or has a space or a control character */
 export function formatPolicy({ logs }: Policy): string {
   const lines = logs.map(({ key, url }) => {
-    if (url !== undefined && !/^[^\s\p{Cc}]+$/u.test(url)) throw badPolicy("a URL has a space or a control character");
+    if (url !== undefined && !/^[^\s\p{Cc}]+$/u.test(url))
+      throw badPolicy("a URL is empty, or has a space or a control character");
     return `log ${formatVkey(key)}${url === undefined ? "" : ` ${url}`}\n`;
   });
   return `${lines.join("")}quorum none\n`;
