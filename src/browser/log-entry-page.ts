@@ -52,8 +52,8 @@ function describe({ size, rememberedSize, content }: CheckedEntry): string[] {
     rememberedSize === undefined
       ? "This browser remembers that tree and the key from now on."
       : `This tree extends the one of ${rememberedSize.toLocaleString("en")} entries that this browser remembered.`,
-    "Not proved: that others are shown the same log, and that the code of this page, which came from the operator, is what it " +
-      "says. A script of the operator's cannot convict the operator; stoa prove can.",
+    "Not proved: that others are shown the same log, and that the code of this page, which came from the operator, is what " +
+      "it says. A script of the operator's cannot convict the operator; stoa prove can.",
   ];
 }
 
@@ -65,9 +65,14 @@ function describeFailure(error: unknown): [string, string, ...string[]] {
 
 /** What this browser remembers of the log; undefined at the first visit, or if something else stands there. */
 function recall(): RememberedLog | undefined {
-  const text = localStorage.getItem(memoryName);
-  if (text === null) return undefined;
-  const memory: unknown = JSON.parse(text);
-  const { vkey, checkpoint } = memory as Partial<RememberedLog>;
+  const { vkey, checkpoint } = parseMemory(localStorage.getItem(memoryName) ?? "");
   return typeof vkey === "string" && typeof checkpoint === "string" ? { vkey, checkpoint } : undefined;
+}
+
+function parseMemory(text: string): Partial<RememberedLog> {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
 }

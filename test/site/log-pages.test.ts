@@ -61,6 +61,13 @@ it("a post leads to its entry, whose proof the browser checks; it remembers the 
   });
   await page.reload();
   expect(await check()).toMatch(/It does not verify\s+.*does not begin with the 2 entries seen before/);
+  for (const other of ["not JSON", "null", "{}"]) {
+    await page.evaluate((text) => localStorage.setItem("stoa-log", text), other);
+    expect([other, await check()]).toEqual([
+      other,
+      expect.stringContaining("remembers that tree and the key from now on"),
+    ]);
+  }
   await close();
 });
 
