@@ -54,6 +54,16 @@ describe("stoa mirror", () => {
     expectMirror(folder, site.log);
   });
 
+  it("shows the progress of what is new", async () => {
+    const site = await startSite(await FakeLog.of(300));
+    const folder = scratchFolder();
+    await mirror(site.url, folder);
+    await site.log.grow(testEntries(300, 400));
+    // A terminal, at which nothing is asked.
+    const { stderr } = await runStoa(["mirror", site.url, folder], "/", {}, "");
+    expect(stderr).toContain("] 100 of 100 entries");
+  });
+
   it("then copies only what is new", async () => {
     const site = await startSite(await FakeLog.of(600));
     const folder = scratchFolder();

@@ -15,10 +15,10 @@ import type { MirrorFolder } from "./folder.ts";
 const parallel = 8;
 
 /**
- * Copies what the folder does not have: it has the files of an older tree. Every entry is hashed, and compared with the tree
+ * Copies what the folder lacks. The folder has the files of an older tree. Every entry is hashed, and compared with the tree
  * that the log has signed, before it is written. Bundles that an interrupted copy has left are not requested again.
  * @param from the size of the older tree
- * @param onProgress is told how many entries are done
+ * @param onProgress is told how many of the new entries are done
  * @throws LogFinding or TlogError if the log does not verify; StoaError; StateError
  */
 export async function copyTree(
@@ -35,7 +35,8 @@ export async function copyTree(
       const tile = { level, index, width: widthAt(level, index, size) };
       if (level > 0) return folder.write(tile, (await log.tree.tile(level, index)).bytes);
       await folder.write(tile, await copyBundle(log, folder, { ...tile, level: "entries" }));
-      done += tile.width;
+      // The first bundle may begin with entries of the older tree.
+      done += Math.min(tile.width, index * fullWidth + tile.width - from);
       onProgress(done);
     });
   }
@@ -58,7 +59,7 @@ async function copyBundle(log: SignedLog, folder: MirrorFolder, bundle: Bundle):
   return hashes;
 }
 
-/** @returns the hashes of the entries; undefined if they are others. @throws TlogError `bad_bundle` */
+/** @returns the hashes of the entries; undefined if the tree has other entries. @throws TlogError; StoaError */
 async function checkBundle(
   bytes: Uint8Array,
   { index, width }: Bundle,
@@ -80,8 +81,8 @@ async function checkBundle(
   return isRight ? hashes : undefined;
 }
 
+/** The folder's own copy may be anything: a malformed one is read from the log again. @throws every other error */
 function ignoreFinding(error: unknown): undefined {
-  // The folder's own copy may be anything. What the log has is read instead.
   if (!(error instanceof TlogError) || error.code !== "bad_bundle") throw error;
 }
 
