@@ -9,11 +9,11 @@ export interface Caller {
   on(signal: "SIGINT" | "SIGTERM", listener: () => void): unknown;
 }
 
-/** A signal that aborts when one of these ends the command, or when the reader of the output has gone. */
+/** A signal that aborts when the process gets one of these signals, or when nobody reads the output any more. */
 export function interruptedBy(caller: Caller, signals: readonly ("SIGINT" | "SIGTERM")[]): AbortSignal {
   const interrupted = new AbortController();
   const stop = () => interrupted.abort(new Error("interrupted"));
-  // npm passes on a signal that the terminal has sent to the command already.
+  // The same signal may come twice: npm passes on what the terminal has already sent to the command.
   for (const name of signals) caller.on(name, stop);
   caller.stdout.on("error", stop);
   return interrupted.signal;

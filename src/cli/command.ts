@@ -1,4 +1,4 @@
-/** What every command has: those of everybody, and those of operators. */
+/** A command for everybody or for operators. */
 export interface Command<Context> {
   /** The whole text of `NAME --help`. */
   readonly help: string;
@@ -12,7 +12,7 @@ export interface Command<Context> {
 
 /** The exit statuses of all commands. */
 export const exitStatus = {
-  /** It is done, and what was checked is good. */
+  /** The command is done, and what was checked is good. */
   done: 0,
   /** The command has found a problem: something does not verify, is inconsistent, or was refused. */
   found: 1,

@@ -7,7 +7,7 @@ import { formatVkey, type NoteKey, parseVkey } from "../tlog/notes/key.ts";
 import { type RememberedLog, StateError } from "./state.ts";
 import { UsageError } from "./usage.ts";
 
-/** The key of a log, as the argument of `--log-key`. @throws UsageError */
+/** Parses the argument of `--log-key`; undefined if it was not given. @throws UsageError */
 export async function parseLogKey(text: string | undefined): Promise<NoteKey | undefined> {
   if (text === undefined) return undefined;
   try {

@@ -6,7 +6,7 @@ import { formatVkey } from "../tlog/notes/key.ts";
 import type { Output } from "./output.ts";
 
 /**
- * Opens the log at the first of some addresses that has one. If nobody but the log has said what its key is, people are told.
+ * Opens the log at the first of some addresses that has one. If its key is known only from the log itself, it says so.
  * @throws LogFinding, TlogError; StoaError, also if there is no log; the signal's reason
  */
 export async function openLog(

@@ -14,10 +14,10 @@ export interface Outcome {
 export const good: Outcome = { status: exitStatus.done, ok: true, reason: null };
 
 /**
- * The outcome of a check of a log that has failed.
+ * The outcome of a check of a log, by the error that ended it.
  * @param signal interrupts the command
  * @param undone what an interruption means
- * @throws errors that are no such result
+ * @throws the error, if it is no outcome of a check
  */
 export function outcomeOf(error: unknown, signal: AbortSignal, undone = "it was not done"): Outcome {
   const finding = findingOf(error);

@@ -2,7 +2,7 @@ import type { Caller } from "./caller.ts";
 import { Progress } from "./progress.ts";
 import { terminalJson, terminalText } from "./terminal-text.ts";
 
-/** Where a command reports: lines for people, or JSON objects for programs. People read the rest on stderr. */
+/** Where a command reports: lines for people, or JSON objects for programs. Notes and progress on stderr are for people. */
 export class Output {
   readonly isJson: boolean;
   readonly #stdout: Caller["stdout"];

@@ -1,5 +1,5 @@
 /** The parts of a terminal that the progress line needs. */
-export interface Terminal {
+interface Terminal {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;

@@ -20,7 +20,7 @@ export interface RememberedLog {
   checkpoint: string;
 }
 
-/** A file or folder of the user's, in which a command keeps something, cannot be used. The message is one line. */
+/** A file or folder in which a command keeps something cannot be used. The message is one line. */
 export class StateError extends Error {
   override readonly name = "StateError";
 }
@@ -68,7 +68,7 @@ export class StateFile {
     return remembered;
   }
 
-  /** Finds out, before any work is done, whether `save` would succeed. @throws StateError */
+  /** Checks before any work is done that the file can be written. @throws StateError */
   prepare(): void {
     this.#attempt(() => {
       makeFolder(dirname(this.#path), 0o700);

@@ -1,4 +1,4 @@
-// Foreign text on a terminal: agents write it, and the operator must be able to trust what the terminal shows.
+// Foreign text on a terminal. Agents write it, but they must not decide what the terminal shows besides it.
 
 /** Control and format characters, such as escape sequences and changes of direction, and what Unicode does not assign. */
 const unsafe = /[\p{C}\p{Zl}\p{Zp}]/gu;
@@ -8,7 +8,7 @@ const wide =
 
 /** Makes text safe to print in one line. Each unsafe character becomes `�`. */
 export function terminalText(text: string): string {
-  // Many marks on one letter reach into the lines around it.
+  // Many marks on one letter would cover the lines around it.
   return text
     .replace(/\s/gu, " ")
     .replace(unsafe, "\ufffd")
@@ -34,7 +34,7 @@ function escapeUnits(character: string): string {
 
 /** The lines of a text that are not empty, safe to print; at most `count`, each at most `columns` wide. */
 export function firstLines(text: string, count: number, columns: number): string[] {
-  // A body has 10,000 characters at most.
+  // This may split all of the text, because a body has 10,000 characters at most.
   const lines = text.split(/\r\n|[\n\r\u0085\u2028\u2029]/).map((line) => shorten(line.trim(), columns));
   return lines.filter((line) => line !== "").slice(0, count);
 }

@@ -8,7 +8,7 @@ export class UsageError extends Error {
 
 type Options = NonNullable<ParseArgsConfig["options"]>;
 
-/** Parses the arguments of a command: its options, and what has no dash. @throws UsageError */
+/** Parses the options and the positional arguments of a command. @throws UsageError */
 export function parseArguments<Given extends Options>(args: string[], options: Given) {
   try {
     return parseArgs({ args, options, allowPositionals: true });

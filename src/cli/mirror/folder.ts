@@ -10,9 +10,9 @@ import { makeFolder, StateError } from "../state.ts";
 
 /** A file is first written here, so that those who read the mirror see it as a whole or not at all. */
 const asideName = ".new";
-/** How many files are brought to the disk at once. */
+/** How many files are synced at once. */
 const maxUnsynced = 1024;
-/** More than a bundle has. */
+/** More than a bundle or a tile has. */
 const maxFileBytes = 512 * 1024;
 
 /**
@@ -21,7 +21,7 @@ const maxFileBytes = 512 * 1024;
  */
 export class MirrorFolder implements LogFiles {
   readonly path: string;
-  /** The files that may not be on the disk yet: together, they get there sooner than one by one. */
+  /** The files that may not be on the disk yet. To sync them together is faster than one by one. */
   readonly #unsynced: string[] = [];
   /** The folders whose entries have changed since the last checkpoint. */
   readonly #changed = new Set<string>();
@@ -103,6 +103,7 @@ export class MirrorFolder implements LogFiles {
     const full = join(this.path, path);
     try {
       const { size } = await stat(full);
+      // No parser accepts an empty file.
       if (size > maxBytes) return new Uint8Array(0);
       return await readFile(full);
     } catch (error) {
@@ -116,7 +117,7 @@ export class MirrorFolder implements LogFiles {
     await Promise.all(this.#unsynced.splice(0).map(sync));
   }
 
-  /** Without threads: these would wait for one another at the same folder. */
+  /** It is synchronous: the threads of asynchronous calls would wait for one another at the same folder. */
   #replace(path: string, bytes: Uint8Array, isSynced: boolean): void {
     const aside = join(this.path, asideName, String(this.#written++));
     writeFileSync(aside, bytes, { flag: "wx", mode: 0o644, flush: isSynced });
@@ -146,7 +147,7 @@ function lastTilesOf(size: number): (Tile | Bundle)[] {
   return tiles.flatMap((tile) => (tile.level === 0 ? [tile, { ...tile, level: "entries" as const }] : [tile]));
 }
 
-/** Brings a file or folder to the disk. */
+/** Waits until a file or folder is on the disk. */
 async function sync(path: string): Promise<void> {
   const file = await open(path, "r");
   try {

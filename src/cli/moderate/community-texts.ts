@@ -3,8 +3,8 @@ import { terminalText } from "../terminal-text.ts";
 import type { Dialog } from "./dialog.ts";
 
 /**
- * Shows the texts of the communities that an erased agent created, and asks of each whether to replace its title by its name
- * and empty its description. Without asking, it says how to do that.
+ * Shows the texts of the communities that an erased agent created. For each it asks whether to replace the title by the name
+ * and to empty the description. If it must not ask, it says which command does that.
  */
 export async function offerTexts(
   { moderation }: OperatorClient,

@@ -6,13 +6,13 @@ import { escapeUnsafe } from "../terminal-text.ts";
 export interface Dialog {
   /** Prints a result: the object for programs, or the lines for people. */
   print(object: object, ...lines: string[]): void;
-  /** Prints lines of the result that programs do not need. */
+  /** Prints lines of the result for people. Programs do not need them. */
   say(...lines: string[]): void;
   /** Prints a line for the person at the terminal. */
   note(line: string): void;
   /** Whether there is somebody to ask. */
   readonly canAsk: boolean;
-  /** Whether the answer is yes. */
+  /** Asks a question. @returns whether the answer is yes */
   ask(question: string): Promise<boolean>;
 }
 

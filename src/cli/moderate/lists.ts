@@ -1,4 +1,4 @@
-// The lists of the command as tables of 80 columns, or as JSON.
+// The lists of `stoa moderate` as tables of 80 columns, or as JSON.
 import {
   type ModerationQuery,
   type OperatorClient,

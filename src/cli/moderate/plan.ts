@@ -1,4 +1,4 @@
-// What the operator sees and is asked before an act that would do harm by mistake.
+// What the operator sees and is asked before an act that does harm if it is a mistake.
 import type { StoaClient, Words } from "../../client/index.ts";
 import { terminalText } from "../terminal-text.ts";
 import type { Act, Keeping, Why } from "./arguments.ts";
@@ -29,7 +29,7 @@ function nameOf(act: Act): string {
   return "name" in act ? act.name : "";
 }
 
-/** The question before an act; undefined for acts that can be undone by another act. */
+/** The question before an act; undefined for acts that are done without asking. */
 function questionOf(act: Act): string | undefined {
   const name = terminalText(nameOf(act));
   switch (act.act) {

@@ -5,9 +5,9 @@ import type { Output } from "../output.ts";
 interface ProveResult extends Outcome {
   /** What was to be proved: an item of a service, or a file. */
   of: { url: string; item: string } | { file: string };
-  /** Of the log of a service. */
+  /** The key of the service's log. */
   vkey?: string | undefined;
-  /** Undefined if it was not. */
+  /** Undefined if nothing was proved. */
   proved: VerifiedItem | undefined;
   author: { id: number; name: string } | undefined;
 }

@@ -12,17 +12,16 @@ import { hashBytes } from "../../tlog/tree/hashing.ts";
 import { isSize } from "../../tlog/tree/ranges.ts";
 import type { RememberedLog } from "../state.ts";
 
-/** A receipt must be in the log when it is so old, in milliseconds. */
+/** From this age on a receipt must be in the log, in milliseconds. */
 const loggedAfterMs = 60_000;
 
-/** Checks the log of a service beside its chain: the tree covers the chain, and the chain the tree. */
+/** Checks the log of a service against its chain: the trees that daily receipts name, and the entry of the newest receipt. */
 export class LogCheck {
   readonly #root: string;
   readonly #log: SignedLog;
   readonly #signal: AbortSignal;
   /** The newest receipt that was old enough to be in the log when it was read. */
   #due: { seq: number; hash: string } | undefined;
-
   /** Whether a receipt has named this log. */
   #begun = false;
 
@@ -44,11 +43,12 @@ export class LogCheck {
     return undefined;
   }
 
-  /** The log as it is remembered. */
+  /** What the state file is to remember of the log. */
   get memory(): RememberedLog {
     return { vkey: formatVkey(this.#log.key), checkpoint: fromUtf8(this.#log.note) as string };
   }
 
+  /** What the result says of the log. */
   get summary() {
     const { key, checkpoint } = this.#log;
     return { origin: key.name, size: checkpoint.size, ...this.memory };
@@ -56,7 +56,7 @@ export class LogCheck {
 
   /**
    * Takes the next receipt of the chain. What a daily receipt says of the log is compared with the log itself.
-   * @param isNew whether it was not compared before
+   * @param isNew whether no earlier verification has compared it
    * @throws LogFinding, TlogError; StoaError
    */
   async take({ link, document }: VerifiedReceipt, isNew: boolean): Promise<void> {

@@ -8,7 +8,7 @@ export interface Result {
   ok: boolean | null;
   url: string;
   from: number;
-  /** The last receipt that was checked. */
+  /** The last receipt that was checked; `from - 1` if none was. */
   to: number;
   /** The number of good receipts. */
   count: number;

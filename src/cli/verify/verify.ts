@@ -81,9 +81,7 @@ class Verification {
     this.#output = output;
   }
 
-  /**
-   * Whether receipts after the remembered one are skipped. The remembered one then stays: it may be in another chain.
-   */
+  /** Whether receipts after the remembered one are skipped. Then that one stays remembered: it may be in another chain. */
   get #leavesGap(): boolean {
     const { remembered, from } = this.result;
     return remembered !== undefined && remembered.seq < from - 1;
