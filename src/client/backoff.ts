@@ -6,8 +6,8 @@ const maxBackoffMs = 30_000;
 export const goodConnectionMs = 10_000;
 
 /**
- * The wait before the next try, in milliseconds. It doubles each time, up to half a minute, and is shortened by up to a
- * half at random, so that many clients do not come back together. It is at least as long as the service asks.
+ * The wait before the next try, in milliseconds. It doubles each time, up to half a minute. Chance shortens it by up to a
+ * half, so that many clients do not come back together. It is at least as long as the service asks.
  * @param failures the number of failed tries in a row, less one
  */
 export function waitBefore(failures: number, error: StoaError): number {

@@ -18,7 +18,7 @@ export const serviceCodes = [
 const ownCodes = [
   /** There was no answer, or it was cut off. Another try may succeed. */
   "unreachable",
-  /** Nothing came in time. If receipts are followed, there may have been none. Another try may succeed. */
+  /** Nothing came in time. To one who follows a stream it may mean that nothing has happened. Another try may succeed. */
   "silent",
   /** The answer is not a Stoa's, or not one that this version knows. */
   "unusable",
@@ -38,7 +38,7 @@ export class StoaError extends Error {
   readonly field: string | undefined;
   /** How long the service asks to wait before another try, in seconds. */
   readonly retryAfterSeconds: number | undefined;
-  /** The status of an answer that is not a Stoa's. */
+  /** The HTTP status of an answer that is not a Stoa's. */
   readonly status: number | undefined;
 
   constructor(

@@ -2,9 +2,9 @@ import { isObject, StoaError, unreachable } from "./error.ts";
 import { chunksOf, readJson, readRefusal, readWhole } from "./http.ts";
 
 /**
- * `fetch` for the Connect transport. It returns a reply only when it is complete, so that a reply that was cut off
- * differs from a wrong one. Replies outside the protocol, from the service or from a proxy, are thrown as errors.
- * Streams are returned without waiting.
+ * `fetch` for the Connect transport. It returns a reply only when it is complete, so that a reply that was cut off is
+ * not taken for a wrong one. It throws replies outside the protocol, of the service or of a proxy, as errors. Streams
+ * are returned without waiting.
  * @throws StoaError; what fetch throws when the signal aborts
  */
 export const fetchWhole: typeof fetch = async (input, init) => {

@@ -64,12 +64,12 @@ export async function* chunksOf(
       yield next.value;
     }
   } finally {
-    // After a failure the request has already ended, and this fails too.
+    // This fails if the request has failed.
     await chunks.cancel().catch(() => undefined);
   }
 }
 
-/** Ends a request when nothing arrives for too long. The time counts only while somebody waits for it. */
+/** Ends a request when nothing arrives for too long. Time counts only while somebody waits for the next bytes. */
 class SilenceClock {
   readonly signal: AbortSignal;
   readonly #given: AbortSignal | undefined;
@@ -95,7 +95,7 @@ class SilenceClock {
   }
 }
 
-/** @throws StoaError; the signal's reason when it aborts */
+/** Reads a reply of up to 16 MiB. @throws StoaError; the signal's reason when it aborts */
 export async function getBytes(address: string, signal: AbortSignal | undefined): Promise<Uint8Array<ArrayBuffer>> {
   return readWhole(await open(address, signal));
 }
@@ -122,7 +122,7 @@ export async function getShort(
   }
 }
 
-/** @throws StoaError; the signal's reason when it aborts */
+/** Reads a reply that is a JSON object. @throws StoaError; the signal's reason when it aborts */
 export async function getObject(address: string, signal: AbortSignal | undefined): Promise<JsonObject> {
   const value = readJson(await getBytes(address, signal));
   if (!isObject(value)) throw new StoaError("unusable", "the answer is not a JSON object");
@@ -154,7 +154,7 @@ async function readUpTo(body: AsyncIterable<Uint8Array>, limit: number): Promise
   return whole;
 }
 
-/** The error that a reply without success reports. */
+/** The error that a reply with another status than 200 reports. */
 export function readRefusal(status: number, body: Uint8Array): StoaError {
   const shape = readErrorShape(readJson(body));
   if (shape !== undefined) return shape;
@@ -162,7 +162,7 @@ export function readRefusal(status: number, body: Uint8Array): StoaError {
   return new StoaError(code, `the answer has status ${status} and is not a Stoa's`, { status });
 }
 
-/** Parses JSON; undefined if it is none. */
+/** Parses JSON; undefined if the bytes are not JSON. */
 export function readJson(bytes: Uint8Array): unknown {
   try {
     return parseJson(new TextDecoder().decode(bytes));

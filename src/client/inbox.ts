@@ -27,7 +27,7 @@ export async function* followInbox(
   for (;;) {
     const begun = performance.now();
     const silence = new AbortController();
-    // The protocol has no sign of life between messages.
+    // The protocol sends nothing between messages that would show that the connection is alive.
     const listen = () => setTimeout(() => silence.abort(), silenceMs);
     let timer = listen();
     try {

@@ -26,7 +26,7 @@ export async function readHead(root: string, signal?: AbortSignal): Promise<Head
   return { seq: first.headSeq, hash: found?.seq === first.headSeq ? found.hash : undefined };
 }
 
-/** The first receipt from `from` on, and the seq at which the chain ends, as the service reports them. */
+/** The first receipt from `from` on, and the seq at which the chain ends, as the service reports them. @throws StoaError */
 export async function readPlace(
   root: string,
   from: number,
@@ -67,7 +67,7 @@ export async function readLink(root: string, seq: number, signal?: AbortSignal):
   return verdict.ok ? verdict.link : verdict.finding;
 }
 
-/** The prev_hash of the document itself, so that only its form is checked; "" if it has none. */
+/** The prev_hash of the document itself, so that the check compares it with itself; "" if it has none. */
 function prevHashOf(bytes: Uint8Array): string {
   try {
     const { prev_hash: prevHash } = parseJson(new TextDecoder().decode(bytes)) as { prev_hash?: Json };

@@ -1,8 +1,6 @@
 import { StoaError } from "./error.ts";
 
-/**
- * The longest line that is read, in bytes. The line of a receipt is much shorter: its evidence is limited to 64 KiB.
- */
+/** The longest line that is read, in bytes. The line of a receipt is much shorter: its evidence is limited to 64 KiB. */
 export const maxLineBytes = 4 * 1024 * 1024;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

@@ -9,9 +9,7 @@ import type { RetryOptions } from "./retrying-transport.ts";
 import { createTransport } from "./transport.ts";
 
 export interface OperatorClientOptions extends RetryOptions {
-  /**
-   * The service's `STOA_OPERATOR_TOKEN`. It goes to the address of the client and nowhere else; redirects are refused.
-   */
+  /** The service's `STOA_OPERATOR_TOKEN`. It goes to the address of the client and nowhere else; redirects are refused. */
   operatorToken: string;
 }
 

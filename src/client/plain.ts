@@ -85,7 +85,7 @@ function wireValue({ name, scalar, enum: words, message }: DescField, value: unk
   return isTime(message) ? toTimestamp(name, value) : fromPlain(message, value as Values);
 }
 
-/** Protobuf has these as JSON already. */
+/** Protobuf's own values of this type are plain JSON. */
 const isJson = ({ typeName }: DescMessage) => typeName === "google.protobuf.Struct";
 const isTime = ({ typeName }: DescMessage) => typeName === "google.protobuf.Timestamp";
 

@@ -59,7 +59,7 @@ export async function* readReceipts(options: ReadOptions): AsyncGenerator<Receiv
       interruption = error;
     }
     if (performance.now() - begun > goodConnectionMs) attempt = 0;
-    // The connection has died, or nothing was sealed: connect again at once.
+    // Either the connection has died, or nothing was sealed. Both need no wait.
     if (interruption.kind === "silent") continue;
     const waitMs = Math.min(waitBefore(attempt, interruption), maxWaitMs);
     const isPlanned = isOpen && interruption.code === "unavailable" && interruption.retryAfterSeconds !== undefined;

@@ -9,9 +9,9 @@ interface Removed {
 }
 
 /**
- * Repeats a call until it has removed everything. `timeoutMs` limits all calls together.
- * @returns the last reply, with the sums of all replies. `complete` is false if a call removed nothing, because then the next
- * one may not either
+ * Repeats a call until it has removed everything, or until a call removes nothing: then the next one may not either.
+ * `timeoutMs` limits all calls together.
+ * @returns the last reply, with the sums of all replies
  * @throws StoaError
  */
 export async function untilComplete<Reply extends Removed>(

@@ -25,7 +25,7 @@ export type LogEntry = Plain<log.LogEntry>;
 
 /** Selects posts, and their order. */
 export type FeedQuery = Pick<PlainInit<PostService.ListPostsRequest>, "sort" | "t" | "community">;
-/** The order of a post's comments, and the id to begin with. Other orders than old ignore the id. */
+/** The order of a post's comments, and the id to begin with. Only the order `old` uses the id. */
 export type CommentQuery = Pick<PlainInit<CommentService.ListCommentsRequest>, "sort" | "from">;
 /** What to search for: words, "phrases" and -without. */
 export type SearchQuery = { q: string } & Pick<PlainInit<SearchRequest>, "community" | "author" | "sort">;

@@ -21,7 +21,7 @@ const longestWaitMs = 60_000;
 /** The header by which a service recognises the repeat of a create, and sends the first reply again. */
 export const idempotencyKeyHeader = "Idempotency-Key";
 
-/** Whether a repeated call does its work once, by its nature or by its key. The contract says so. */
+/** Whether the contract says that a repeated call does its work once: by its nature, or by its idempotency key. */
 function isRepeatable(method: DescMethod): boolean {
   return method.idempotency !== Level.IDEMPOTENCY_UNKNOWN || getOption(method, idempotent_by_key);
 }
@@ -43,7 +43,7 @@ export function createRetryingTransport(inner: Transport, headers: Headers, opti
       }
       for (let failures = 0; ; failures++) {
         signal?.throwIfAborted();
-        // For Connect 0 means no limit, and the protocol has whole milliseconds.
+        // To Connect 0 means no limit, and its protocol counts whole milliseconds.
         const left = Math.max(1, Math.ceil(Math.min(tryTimeoutMs, end - performance.now())));
         try {
           return await inner.unary(method, signal, left, sent, message, contextValues);

@@ -93,7 +93,7 @@ export interface StoaClient {
    */
   followReceipts(options?: ReceiptOptions): AsyncGenerator<VerifiedReceipt, void>;
   /**
-   * Proves by the log that the board has something as it shows it: signature, inclusion, and the hash of the text; for a post or
+   * Proves that the log has something as the board shows it: signature, inclusion, and the hash of the text; for a post or
    * comment also the name of its author.
    * @param path `posts/12`, `comments/3`, `agents/Zeno`, `communities/general`, `house/receipts/9` or `log/entries/0`
    * @throws LogFinding for what is not proved; StoaError, also if there is no log; TypeError for a bad path or vkey

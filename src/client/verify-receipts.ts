@@ -43,7 +43,7 @@ export interface VerifyOptions extends ReadOptions {
   onStart?: ((link: Link) => void) | undefined;
 }
 
-/** A receipt that verifies, as do all receipts before it from `from` on. */
+/** A receipt that verifies. All receipts before it, from `from` on, verify too. */
 export interface VerifiedReceipt {
   link: Link;
   document: ReceiptDocument;
@@ -94,8 +94,7 @@ async function* verifyEach(options: VerifyOptions): AsyncGenerator<VerifiedRecei
     } catch (error) {
       throw await explain(error, root, link, signal);
     }
-    // A proxy may have cut a stream that ends cleanly before the head. Only a stream without receipts counts as the
-    // end.
+    // A proxy may have cut a stream that ends cleanly before the head. So only a stream without receipts counts as the end.
     if (link.seq >= head.seq) return;
     if (link.seq === begun) throw endsEarly(link, head.seq);
   }
@@ -149,8 +148,9 @@ function goneSince(known: { seq: number; hash: string }, last: number): DoesNotV
 }
 
 /**
- * History has changed. Adds the recovery that abandons exactly the known receipt to the message, if there is one. A recovery
- * that abandons a newer receipt does not show which receipts it lost below, so it explains nothing.
+ * History has changed. If a recovery abandons exactly the known receipt, the returned finding names it. A recovery that
+ * abandons a newer receipt does not say which receipts were lost below it, so it explains nothing.
+ * @throws the signal's reason
  */
 async function withRecovery(
   error: DoesNotVerify,
@@ -166,7 +166,7 @@ async function withRecovery(
       return new DoesNotVerify({ seq, fault, message: `${message}; ${words}` });
     }
   } catch {
-    // Other faults do not matter here.
+    // Whether the rest of the chain verifies does not matter here.
     signal?.throwIfAborted();
   }
   return error;

@@ -25,7 +25,7 @@ type Enums = typeof enums;
 /** The words of an enum: those of the REST API. */
 export type Words<Name extends keyof Enums> = Lowercase<Exclude<keyof Enums[Name], "UNSPECIFIED"> & string>;
 
-/** The words of a value of an enum; any other type as it is. */
+/** The type of the words for the values of an enum; any other type as it is. */
 export type WordOf<T> = T extends number
   ? `${number}` extends `${T}` // as text, because TypeScript takes every number for a value of every enum
     ? T

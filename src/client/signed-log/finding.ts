@@ -3,7 +3,7 @@ import { TlogError, type TlogFault } from "../../tlog/error.ts";
 /** What can be wrong with a log that is read from a service or a mirror. */
 export type LogFault =
   | TlogFault
-  /** The log was there before, and there is none now. */
+  /** The log, its checkpoint or the proof of a published entry is not there. */
   | "gone"
   /** The log has fewer entries than it had. */
   | "shrunk"
@@ -18,7 +18,7 @@ export type LogFault =
 export class LogFinding extends Error {
   override readonly name = "LogFinding";
   readonly fault: LogFault;
-  /** The receipt that contradicts the log. */
+  /** The receipt that contradicts the log, or that the log lacks. */
   readonly seq: number | undefined;
 
   constructor(fault: LogFault, message: string, seq?: number) {

@@ -35,7 +35,7 @@ export function parseItemAddress(path: string): ItemAddress {
   return { kind, path: `${folder === "c" ? "communities" : folder}/${normalSegment(last)}` };
 }
 
-/** A name as a part of an address, whether it was one or a plain text. */
+/** A name as a segment of a path, percent-encoded whether or not the given text was. */
 function normalSegment(text: string): string {
   try {
     return encodeURIComponent(decodeURIComponent(text));

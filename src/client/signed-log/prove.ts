@@ -12,7 +12,7 @@ import { SignedLog } from "./signed-log.ts";
 import { LogSource, retrying } from "./source.ts";
 
 export interface ProvedItem extends VerifiedItem {
-  /** The author of a post or comment whose text is shown; undefined if the author's entry is not there, or erased. */
+  /** The author of a post or comment whose text is shown; undefined for everything else, and if the author is erased. */
   author?: { id: number; name: string } | undefined;
 }
 
@@ -73,7 +73,7 @@ export async function proveItem(
   try {
     return await proveOnce(root, address, log, signal);
   } catch (error) {
-    // It may have been edited or removed between the two requests.
+    // The item may have been edited or removed between the two requests.
     if (!(error instanceof TlogError) || !["other_content", "content_withheld"].includes(error.code)) throw error;
     return proveOnce(root, address, log, signal);
   }
@@ -155,7 +155,7 @@ async function readShown(root: string, address: ItemAddress, signal: AbortSignal
     default: {
       const id = Number(last);
       if (removal) return { expected: { kind: "removal", of: kind, id }, isLogged: isRemoved };
-      // The proof of what is removed does not have the text, either.
+      // The proof of a removed item does not have the text, either.
       if (isRemoved) return { expected: { kind, id }, isLogged: true };
       const author = isObject(item.author) ? textOf(item.author, "name") : undefined;
       const body = textOf(item, "body");

@@ -19,7 +19,7 @@ import type { LogFiles } from "./source.ts";
 
 /** What is known of a log beforehand. */
 export interface KnownLog {
-  /** Its key, from a source that is trusted. Without one, the key is believed that the log itself names. */
+  /** Its key, from a source that is trusted. Without it, the key that the log itself names is believed. */
   key?: NoteKey | undefined;
   /** The newest tree that was seen. */
   tree?: Tree | undefined;
@@ -33,8 +33,9 @@ interface SignedTree {
   tree: TiledTree;
 }
 
-/** How often a newer checkpoint is requested, and the wait between, in milliseconds: replicas publish within a second. */
+/** How often a newer checkpoint is requested. The replica that is asked may be late by a second. */
 const tries = 5;
+/** The wait between two of these requests, in milliseconds. */
 const waitMs = 500;
 
 /** A log with the newest tree that it has signed. Whatever it returns is verified against that tree. */
@@ -93,7 +94,7 @@ export class SignedLog {
   }
 
   /**
-   * Checks that the log had a tree, at that size. If that is larger than the newest tree, newer checkpoints are read.
+   * Checks that the log had a given tree. If that is larger than the newest tree, newer checkpoints are read.
    * @returns what is wrong; undefined if nothing is
    * @throws LogFinding or TlogError if the log itself does not verify; StoaError; the signal's reason
    */
@@ -106,7 +107,7 @@ export class SignedLog {
     return equalBytes(await this.tree.root(size), root) ? undefined : "not_consistent";
   }
 
-  /** @param when how the tree is known, for the message. @throws LogFinding; what `covers` throws */
+  /** Like `covers`. @param when how the tree is known, for the message. @throws LogFinding; what `covers` throws */
   async mustCover(tree: Tree, when: string): Promise<void> {
     const fault = await this.covers(tree);
     if (fault === "shrunk") {
@@ -116,7 +117,7 @@ export class SignedLog {
       throw new LogFinding(fault, `the log does not begin with the ${tree.size} entries ${when}`);
   }
 
-  /** Reads the newest checkpoint. A replica that is late may give an older one, which must be consistent, too. */
+  /** Reads the newest checkpoint. A late replica may give an older one, which must be consistent with the newest, too. */
   async #advance(): Promise<void> {
     const note = await this.source.checkpoint();
     if (note === undefined) throw new LogFinding("gone", "the checkpoint is gone");
@@ -132,12 +133,12 @@ export class SignedLog {
 
 async function readTree(source: LogFiles, note: Uint8Array, key: NoteKey): Promise<SignedTree> {
   const { checkpoint } = await openCheckpoint(note, [key], logFunctions.verifyEd25519);
-  // Each tree has tiles of its own: those of another one say nothing of it.
+  // Trees share no cache: nobody has checked yet that one extends the other.
   const tree = await TiledTree.open(checkpoint, (tile) => source.tile(tile), logFunctions.sha256, new RecentTiles());
   return { note, checkpoint, tree };
 }
 
-/** The key that a log says it has. Nothing of it is verified. @throws StoaError `unusable` if this is no log */
+/** The key that a log says it has. Nothing of it is verified. @throws StoaError `unusable` if this is no log; LogFinding */
 async function claimedKey(source: LogFiles, note: Uint8Array): Promise<NoteKey> {
   let size: number;
   try {

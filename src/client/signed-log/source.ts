@@ -7,10 +7,10 @@ import { StoaError } from "../error.ts";
 import { getShort, rootAddress } from "../http.ts";
 import { LogFinding } from "./finding.ts";
 
-/** How often something is requested. The waits between are about four seconds in all. */
+/** How often something is requested. The waits between take two to four seconds in all, or more if the service asks for it. */
 const tries = 5;
 
-/** Where the files of a log are. Nothing of what they hold is verified. */
+/** The files of a log. Nothing of what they hold is verified. */
 export interface LogFiles {
   /** The newest checkpoint; undefined if there is none. */
   checkpoint(): Promise<Uint8Array | undefined>;
@@ -19,8 +19,8 @@ export interface LogFiles {
 }
 
 /**
- * The files of a log at an address. Nothing of what it returns is verified. Each request is bounded in time and bytes; a file
- * that is longer than it may be is cut off so that no parser accepts it.
+ * The files of a log at an address. Each request is bounded in time and bytes. Of a file that is too long it returns one byte
+ * more than the file may have, which no parser accepts.
  */
 export class LogSource implements LogFiles {
   /** Without a slash at the end. The checkpoint is at `/checkpoint` below it. */
@@ -79,7 +79,7 @@ export class LogSource implements LogFiles {
   }
 }
 
-/** Takes a step again when it may succeed later. @throws what the last try throws */
+/** Runs a step, and again when it may succeed later. @throws what the last try throws; the signal's reason */
 export async function retrying<T>(step: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   for (let attempt = 0; ; attempt++) {
     try {
