@@ -23,7 +23,7 @@ export interface CheckedEntry {
   memory: RememberedLog;
   /** How many entries the signed tree has. */
   size: number;
-  /** The size of the tree that was remembered, which the log extends; undefined at the first visit. */
+  /** The size of the remembered tree, which the log extends; undefined if none was remembered. */
   rememberedSize: number | undefined;
   /** The text that the entry commits to, if it is shown. */
   content: Record<string, unknown> | undefined;

@@ -44,7 +44,7 @@ export async function verifyFrom(
   return last;
 }
 
-/** Checks that the bytes for download have the hash that the page shows. */
+/** Checks that the bytes for download have the hash that the page shows. @throws DoesNotVerify; StoaError */
 async function checkShown(root: string, { seq, hash }: Shown, signal: AbortSignal): Promise<void> {
   const found = await readLink(root, seq, signal);
   if (found === undefined) throw new DoesNotVerify({ seq, fault: "gap", message: `receipt ${seq} is missing` });
