@@ -29,7 +29,7 @@ export async function runCommand([name, ...args]: string[], caller: Caller): Pro
   }
 }
 
-/** Reports a failure. @returns the exit status, which is never 1, as that of Node would be: 1 is a verdict */
+/** Reports a failure. @returns the exit status. It is never 1, which Node would choose, because 1 is a verdict */
 export function fail(error: unknown, stderr: Writable, command = "verify"): number {
   if (error instanceof UsageError || error instanceof StateError) {
     const known = commandNames.includes(command) ? command : "verify";

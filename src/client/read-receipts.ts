@@ -59,7 +59,7 @@ export async function* readReceipts(options: ReadOptions): AsyncGenerator<Receiv
       interruption = error;
     }
     if (performance.now() - begun > goodConnectionMs) attempt = 0;
-    // Either the connection has died, or nothing was sealed. Both need no wait.
+    // Either the connection has died, or nothing was sealed. Neither needs a wait.
     if (interruption.kind === "silent") continue;
     const waitMs = Math.min(waitBefore(attempt, interruption), maxWaitMs);
     const isPlanned = isOpen && interruption.code === "unavailable" && interruption.retryAfterSeconds !== undefined;

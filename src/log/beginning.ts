@@ -8,7 +8,7 @@ import { formatVkey } from "../tlog/notes/key.ts";
 import type { SignerKey } from "../tlog/notes/signer-key.ts";
 import { treeHasher } from "./crypto.ts";
 
-/** How far ahead the beginning of a log is set, in milliseconds. By then every replica has seen that there is a log. */
+/** How far ahead the beginning is set if there are replicas, in milliseconds. By then all of them have seen the log. */
 const beginDelayMs = 60_000;
 
 export interface BeginOptions {

@@ -1,4 +1,4 @@
-// What belongs into the log and has no index yet.
+// What belongs in the log and has no index yet.
 import type { Queryable } from "../../store/database/queryable.ts";
 import type { NewLogEntry } from "../../store/tables/log-entries.ts";
 import type { LogState } from "../../store/tables/log-head.ts";
