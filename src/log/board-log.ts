@@ -168,6 +168,8 @@ export class BoardLog {
       await publisher.begin(signal);
       // A new log is published before the start is over.
       if (signs && publisher.tree === undefined) await publisher.publish(signal);
+      // A stop that came meanwhile would not know what begins below.
+      signal.throwIfAborted();
     } catch (error) {
       // The next try must find the folder unlocked.
       await publisher.stop();

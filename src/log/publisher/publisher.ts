@@ -66,17 +66,22 @@ export class Publisher {
 
   /**
    * Looks once, and begins to follow the notes of other replicas. A replica that has missed many entries serves its own note
-   * until it has copied them.
-   * @throws StoaError `unavailable` when the database fails; Error of the file system when the disk does
+   * until it has copied them, or while the database or the disk fails.
+   * @throws StoaError `unavailable` when the database fails, and Error of the file system when the disk does, while there is no
+   *   note of its own
    */
   async begin(signal: AbortSignal): Promise<void> {
     const { lookMs = defaultLookMs, log } = this.#options;
     const look = (signal: AbortSignal) => this.#run(signal, (head) => this.#follow(signal, head));
+    const onFailure = (err: unknown) => log.warn({ err }, "the log could not be published");
     await this.#run(signal, async (head) => {
       const { size } = this.published;
       if (size === 0 || head.signed <= size + maxCopiedAtStart) await this.#follow(signal, head);
+    }).catch((error) => {
+      if (signal.aborted || this.tree === undefined) throw error;
+      onFailure(error);
     });
-    this.#ticker = new Ticker(lookMs, look, (err) => log.warn({ err }, "the log could not be published"));
+    this.#ticker = new Ticker(lookMs, look, onFailure);
   }
 
   async stop(): Promise<void> {
