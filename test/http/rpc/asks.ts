@@ -8,6 +8,8 @@ export const unfinished = Buffer.alloc(0);
 
 export interface Ask {
   rpc: string;
+  /** Another path than that of the RPC. */
+  path?: string | undefined;
   type?: string | undefined;
   method?: string;
   query?: string;
@@ -79,8 +81,8 @@ async function write(to: NodeJS.WritableStream, { chunks = [] }: Ask): Promise<v
   to.end();
 }
 
-export function pathOf({ rpc, query = "" }: Ask): string {
-  return `/fixture.v1.EchoService/${rpc}${query}`;
+export function pathOf({ rpc, path = `/fixture.v1.EchoService/${rpc}`, query = "" }: Ask): string {
+  return path + query;
 }
 
 export function headersOf({ type, headers }: Ask, id: string): Record<string, string> {
