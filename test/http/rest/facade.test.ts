@@ -1,7 +1,5 @@
-import { once } from "node:events";
-import { connect as connectHttp2 } from "node:http2";
-import { connect } from "node:net";
-import { brotliDecompressSync, gunzipSync } from "node:zlib";
+// What the recorded replies do not show of REST: templates, bodies and responses that our contract has not yet, and the order
+// of faults.
 import { beforeAll, describe, expect, it } from "vitest";
 import { type FixtureServer, rawBytes, sendRaw, startFixtureServer } from "../../support/fixture-server.ts";
 import { askRest, type Reply } from "../../support/service.ts";
@@ -20,116 +18,28 @@ function expectError(reply: Reply, status: number, error: string, field?: string
   expect(reply.headers.get("x-request-id")).toBeTruthy();
 }
 
-describe("a call", () => {
-  it("is answered with ok first, then with every field in the order of the contract", async () => {
-    const response = await fetch(`${server.url}/v1/things/a`);
-    expect(await response.text()).toBe(
-      '{"ok":true,"rpc":"Get","name":"a","number":null,"color":"unspecified","flag":null,"numbers":[],"tags":[],' +
-        '"colors":[],"book":null,"ratio":null,"since":null,"note":null,"labels":{},"extra":null,"books":[],' +
-        '"wait":null,"count":null}',
-    );
-    expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
-  });
-
-  it("has the success status of the contract", async () => {
-    expect((await post("/v1/things/a", {})).status).toBe(201);
-    expect((await ask("/v1/things")).status).toBe(200);
-  });
-
-  it("means the same each time that its address is asked for, by any method and with any body", async () => {
-    const address = "/v1/things/again?number=1&nubmer=2";
-    const first = await ask(address);
-    expect(first.body).toMatchObject({ rpc: "Get", name: "again", number: 1 });
-    expect(first.body.warnings).toHaveLength(1);
-    expect((await ask(address)).body).toEqual(first.body);
-    expect((await post(address, { number: 3 })).body).toMatchObject({ rpc: "Create", name: "again", number: 3 });
-    const head = `GET ${address} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 13\r\n\r\n`;
-    const withBody = await sendRaw(server.port, head, '{"flag":true}');
-    const { warnings, ...rest } = JSON.parse(withBody.body);
-    expect({ ...rest, warnings: warnings.slice(0, 1) }).toEqual(first.body);
-    expect(warnings[1]).toMatch(/^A GET request takes no body/);
-    expect((await ask(address)).body).toEqual(first.body);
-    expect((await ask("/v1/things/again?number=2")).body).toMatchObject({ name: "again", number: 2 });
-  });
-
-  it("returns every field of a body unchanged", async () => {
-    const thing = {
-      number: 9007199254740991,
-      color: "dark_green",
-      flag: false,
-      numbers: [1, -2],
-      tags: ["", "ä😀"],
-      colors: ["red"],
-      book: { name: "b", title: "", author: { name: "x", age: null } },
-      ratio: 0.5,
-      since: "2023-01-01T00:00:00.000Z",
-      note: "",
-      labels: { __proto: "1", constructor: "2" },
-      extra: { a: [1, null, { b: "c" }], __proto: {} },
-      books: [],
-      wait: "1.500s",
-      count: 7,
-    };
-    const { body } = await post("/v1/things/a", JSON.stringify(thing).replaceAll("__proto", "__proto__"));
-    const { ok, rpc, name, ...rest } = body;
-    expect([ok, rpc, name]).toEqual([true, "Create", "a"]);
-    expect(JSON.stringify(rest).replaceAll("__proto__", "__proto")).toBe(JSON.stringify(thing));
-  });
-
-  it("gives the same response to HEAD as to GET, without the body", async () => {
-    const get = await fetch(`${server.url}/v1/things/a`);
-    const head = await fetch(`${server.url}/v1/things/a`, { method: "HEAD" });
-    expect(head.status).toBe(200);
-    expect(head.headers.get("content-length")).toBe(String((await get.text()).length));
-    expect(await head.text()).toBe("");
-    expect((await fetch(`${server.url}/v1/nothing`, { method: "HEAD" })).status).toBe(404);
-  });
-
-  it("reads request headers and sets response headers, over both versions of HTTP", async () => {
-    const reply = await ask("/v1/things/a", { headers: { "x-probe": "seen", "content-type": "text/x-odd" } });
-    expect(reply.headers.get("x-probe")).toBe("seen");
-    expect(reply.body.note).toBe("text/x-odd");
-
-    const session = connectHttp2(server.url);
-    const stream = session.request({ ":path": "/v1/things/a", "x-probe": "seen" });
-    const [headers] = await once(stream, "response");
-    expect([headers[":status"], headers["x-probe"]]).toEqual([200, "seen"]);
-    session.destroy();
-  });
-
-  it("may have an absolute URL in its request line", async () => {
-    const head = `GET ${server.url}/v1/all/x/things?number=3 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
-    const { status, body } = await sendRaw(server.port, head);
-    expect([status, JSON.parse(body).name, JSON.parse(body).number]).toEqual([200, "x", 3]);
-  });
-
-  it("tells its implementation when the client disconnects", async () => {
-    const waiting = server.nextWait();
-    const socket = connect(server.port, "127.0.0.1", () => socket.write("GET /v1/wait HTTP/1.1\r\nHost: a\r\n\r\n"));
-    const { signal } = await waiting;
-    expect(signal.aborted).toBe(false);
-    const aborted = once(signal, "abort");
-    socket.destroy();
-    await aborted;
-    expect(signal.reason).toMatchObject({ rawMessage: "the client disconnected" });
-  });
+it("an address means the same each time that it is asked for, by any method and with any body", async () => {
+  const address = "/v1/things/again?number=1&nubmer=2";
+  const first = await ask(address);
+  expect(first.body).toMatchObject({ rpc: "Get", name: "again", number: 1 });
+  expect(first.body.warnings).toHaveLength(1);
+  expect((await ask(address)).body).toEqual(first.body);
+  expect((await post(address, { number: 3 })).body).toMatchObject({ rpc: "Create", name: "again", number: 3 });
+  const head = `GET ${address} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 13\r\n\r\n`;
+  const withBody = await sendRaw(server.port, head, '{"flag":true}');
+  const { warnings, ...rest } = JSON.parse(withBody.body);
+  expect({ ...rest, warnings: warnings.slice(0, 1) }).toEqual(first.body);
+  expect(warnings[1]).toMatch(/^A GET request takes no body/);
+  expect((await ask(address)).body).toEqual(first.body);
+  expect((await ask("/v1/things/again?number=2")).body).toMatchObject({ name: "again", number: 2 });
 });
 
 describe("the sources of a message", () => {
-  it("a value in the path takes precedence over the body", async () => {
-    const { body } = await post("/v1/things/path", { name: "body", number: 1 });
-    expect([body.name, body.number]).toEqual(["path", 1]);
-  });
-
-  it("a value in the path takes precedence over the query", async () => {
-    const { body } = await ask("/v1/things/path?name=query&number=1");
-    expect([body.name, body.number]).toEqual(["path", 1]);
-    expect((await ask("/v1/things/path?name=a&name=b&name=%zz")).body.name).toBe("path");
-  });
-
-  it("the query is ignored if the body is the whole message", async () => {
-    const { body } = await post("/v1/things/a?number=1&flag=%zz", { number: 2 });
-    expect([body.number, body.flag]).toEqual([2, null]);
+  it("a value in the path takes precedence over the body and the query", async () => {
+    const { body } = await post("/v1/things/path?number=2&flag=%zz", { name: "body", number: 1 });
+    // If the body is the whole message, the query is ignored.
+    expect([body.name, body.number, body.flag]).toEqual(["path", 1, null]);
+    expect((await ask("/v1/things/path?name=query&name=b&name=%zz")).body.name).toBe("path");
   });
 
   it("if the body is one field, the query sets the other fields, and only the body sets that one", async () => {
@@ -155,35 +65,19 @@ describe("the sources of a message", () => {
     expectError(await post("/v1/books/b/authors/c", { book: { author: "x" } }), 400, "bad_input", "book.author");
   });
 
-  it("every binding of an RPC reaches it", async () => {
-    const replies = await Promise.all([
-      ask("/v1/things"),
-      ask("/v1/all/x/things"),
-      post("/v1/things:search", {}),
-      ask("/v1/things/x", { method: "PATCH" }),
-      ask("/v1/things/x", { method: "DELETE" }),
-    ]);
-    expect(replies.map(({ body }) => body.rpc)).toEqual(["List", "List", "List", "Create", "Create"]);
-  });
-
   it.each([
     ["POST", "/v1/things/x:archive", "Archive", "x"],
-    ["POST", "/v1/things/x:publish", "Publish", "x"],
     ["POST", "/v1/things/x:y:publish", "Publish", "x:y"],
     ["POST", "/v1/things/x:other", "Create", "x:other"],
     ["POST", "/v1/things/:archive", "Create", ":archive"],
     ["POST", "/v1/things/x%3Aarchive", "Create", "x:archive"],
     ["GET", "/v1/things/x:archive", "Get", "x:archive"],
     ["GET", "/v1/files/a/b%20c/d%2Fe", "GetFile", "files/a/b c/d%2Fe"],
-    ["GET", "/v1/files/%C3%A9/%C3", "GetFile", "files/é/%C3"],
     ["GET", "/v1/files", "GetFile", "files"],
-    ["GET", "/v1/shelves/1/books/a%2Fb", "GetFile", "shelves/1/books/a%2Fb"],
     ["GET", "/v1/any/1/x/2/3", "GetFile", "x"],
     ["GET", "/v1/any/1/x", "GetFile", "x"],
     ["GET", "/v1/things/a%2Fb", "Get", "a/b"],
-    ["GET", "/v1/things/%2F", "Get", "/"],
     ["GET", "/v1/things/%F0%9F%98%80+%25", "Get", "😀+%"],
-    ["GET", `/v1/things/${"x".repeat(8000)}`, "Get", "x".repeat(8000)],
     ["GET", "/v1/th%69ngs/x", "Get", "x"],
   ])("%s %s is %s of %j", async (method, path, rpc, name) => {
     const { body } = await ask(path, { method, ...(method === "POST" ? { body: {} } : {}) });
@@ -220,51 +114,30 @@ describe("the query", () => {
       "/v1/things?utm=1&utm=2&what=%zz&%zz=1&Note=1&note.x=1&book=1&labels=1&labels.a=1&extra=1&books.name=1&__proto__=1" +
         "&toString=1&rpc.length=1&book..name=1&.=1",
     );
-    expect([status, body.note, body.book, body.labels, body.extra, body.books]).toEqual([
-      200,
-      null,
-      null,
-      {},
-      null,
-      [],
-    ]);
+    expect([status, body.note, body.book, body.labels]).toEqual([200, null, null, {}]);
   });
 
+  // A parameter that comes twice, broken encoding, an element of a list, and one or two of each type.
   it.each([
     ["number=1&number=1", "number"],
-    ["note=a&note=", "note"],
     ["book.title=a&book.title=a", "book.title"],
-    ["note=%zz", "note"],
     ["note=%", "note"],
-    ["note=%ff", "note"],
     ["note=%ED%A0%80", "note"],
     ["tags=a&tags=%zz", "tags"],
-    ["book.author.name=%C3", "book.author.name"],
     ["book.author.age=x", "book.author.age"],
     ["color=RED", "color"],
-    ["color=COLOR_RED", "color"],
-    ["color=1", "color"],
     ["color=unspecified", "color"],
     ["colors=red&colors=mauve", "colors[1]"],
-    ["numbers=1&numbers=", "numbers[1]"],
     ["flag=1", "flag"],
-    ["flag=", "flag"],
     ["ratio=1,5", "ratio"],
     ["since=2023-02-30T00:00:00Z", "since"],
     ["flag=x&number=x", "number"],
     // Numbers have one spelling, and JSON must have it exactly.
     ["number=010", "number"],
-    ["number=%2B1", "number"],
     ["number=", "number"],
     ["number=9007199254740992", "number"],
-    ["number=-9007199254740992", "number"],
   ])("%s is refused with the name of the field", async (query, field) => {
     expectError(await ask(`/v1/things?${query}`), 400, "bad_input", field);
-  });
-
-  it("accepts the largest integers that JSON represents exactly", async () => {
-    expect((await ask("/v1/things?number=9007199254740991")).body.number).toBe(9007199254740991);
-    expect((await ask("/v1/things?number=-9007199254740991")).body.number).toBe(-9007199254740991);
   });
 });
 
@@ -283,107 +156,9 @@ describe("a response", () => {
     const plain = await fetch(`${server.url}/v1/raw/plain`);
     expect([plain.headers.get("content-type"), await plain.text()]).toEqual(["application/octet-stream", "plain"]);
   });
-
-  it.each([
-    ["gzip", gunzipSync],
-    ["br", brotliDecompressSync],
-  ])("over 1 KiB is compressed with %s on request", async (encoding, decompress) => {
-    const get = async (size: number, accept: string) => {
-      const head = `Host: a\r\nConnection: close\r\nAccept-Encoding: ${accept}\r\n\r\n`;
-      const reply = await sendRaw(server.port, `GET /v1/things/${"x".repeat(size)} HTTP/1.1\r\n${head}`);
-      return { encoding: reply.headers["content-encoding"], body: dechunk(reply.headers, reply.body) };
-    };
-    const large = await get(2000, encoding);
-    expect(large.encoding).toBe(encoding);
-    expect(JSON.parse(decompress(large.body).toString()).name).toBe("x".repeat(2000));
-    expect((await get(10, encoding)).encoding).toBeUndefined();
-    expect((await get(2000, "identity")).encoding).toBeUndefined();
-  });
-
-  it("has the request id of the client if it is valid, or else a new one; errors have it too", async () => {
-    const idOf = async (path: string, id?: string) =>
-      (await ask(path, id === undefined ? {} : { headers: { "x-request-id": id } })).headers.get("x-request-id");
-    for (const path of [
-      "/v1/things/a",
-      "/v1/things?number=x",
-      "/nowhere",
-      "/v1/fail/x",
-      "/v1/raw/x".slice(0, 0) || "/",
-    ]) {
-      expect(await idOf(path, "Abc-1.2_3:4/5+6=")).toBe("Abc-1.2_3:4/5+6=");
-      for (const insane of ["", "a b", "ä", "<x>", '"', "x".repeat(129)]) {
-        const id = await idOf(path, insane);
-        expect(id).toMatch(/^[\w-]{8,}$/);
-        expect(id).not.toBe(insane);
-      }
-      expect(await idOf(path)).not.toBe(await idOf(path));
-    }
-  });
 });
 
-function dechunk(headers: Record<string, string>, body: string): Buffer {
-  let rest = Buffer.from(body, "latin1");
-  if (headers["transfer-encoding"] !== "chunked") return rest;
-  const chunks: Buffer[] = [];
-  for (;;) {
-    const lineEnd = rest.indexOf("\r\n");
-    const size = Number.parseInt(rest.subarray(0, lineEnd).toString(), 16);
-    if (size === 0) return Buffer.concat(chunks);
-    chunks.push(rest.subarray(lineEnd + 2, lineEnd + 2 + size));
-    rest = rest.subarray(lineEnd + 4 + size);
-  }
-}
-
 describe("a body", () => {
-  it.each([
-    undefined,
-    "application/json",
-    "text/plain",
-    "application/x-www-form-urlencoded",
-    "x;;=//",
-    "application/json; charset=utf-16",
-  ])("is read as JSON whatever its content type: %s", async (contentType) => {
-    for (const path of ["/v1/things/a", "/v1/private/a/write"]) {
-      const head = [
-        `POST ${path} HTTP/1.1`,
-        "Host: a",
-        "Connection: close",
-        "Content-Length: 12",
-        "Authorization: Bearer good",
-        ...(contentType === undefined ? [] : [`Content-Type: ${contentType}`]),
-      ].join("\r\n");
-      const reply = await sendRaw(server.port, `${head}\r\n\r\n{"number":5}`);
-      expect([reply.status < 300, JSON.parse(reply.body).number]).toEqual([true, 5]);
-    }
-  });
-
-  it.each([
-    ["{", "The body is not JSON: it ends too early."],
-    ["number=5", "The body is not JSON: it breaks at character 1."],
-    ['{"number":1,"number":1}', 'The body is not JSON: the key "number" comes twice.'],
-  ])("%s gets an error that says where the fault is", async (body, message) => {
-    expect((await post("/v1/things/a", body)).body.message).toBe(message);
-  });
-
-  it("that is absent is bad_json if the rule has body fields", async () => {
-    expectError(await ask("/v1/things/a", { method: "POST" }), 400, "bad_json");
-  });
-
-  it.each(["[]", "1", "null", '"{}"', "true"])("of %s is bad_input", async (body) => {
-    expectError(await post("/v1/things/a", body), 400, "bad_input");
-  });
-
-  it.each([
-    ['{"note":"\\ud800"}', "note"],
-    ['{"tags":["a","\\udc00"]}', "tags[1]"],
-    ['{"book":{"author":{"name":"x\\ud800"}}}', "book.author.name"],
-    ['{"books":[{},{"title":"\\ud800"}]}', "books[1].title"],
-    ['{"labels":{"a":"\\ud800"}}', "labels.a"],
-    ['{"extra":{"a":["\\ud800"]}}', "extra"],
-  ])("with a lone surrogate is bad_input: %s", async (body, field) => {
-    expectError(await post("/v1/things/a", body), 400, "bad_input", field);
-  });
-
   it("may be none or an object if the rule has no body, whatever its type, and changes nothing", async () => {
     for (const body of ["", "{}", "null", '{"number":1}']) {
       const { status, body: reply } = await post("/v1/things/a:archive?number=7", body);
@@ -400,25 +175,10 @@ describe("a body", () => {
     expect((await sendRaw(server.port, get)).status).toBe(200);
   });
 
-  it("may be sent in chunks", async () => {
-    const head = "POST /v1/things/a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
-    const { status, body } = await sendRaw(server.port, head, '3\r\n{"n\r\n', 'a\r\number":50}\r\n', "0\r\n\r\n");
-    expect([status, JSON.parse(body).number]).toEqual([201, 50]);
-    const empty = await sendRaw(server.port, head, "0\r\n\r\n");
-    expect([empty.status, JSON.parse(empty.body).error]).toEqual([400, "bad_json"]);
-  });
-
   const limit = 262_144;
   const bodyOf = (size: number) => `{"note":"${"x".repeat(size - 11)}"}`;
 
-  it("may have up to 262,144 bytes", async () => {
-    expect(Buffer.byteLength(bodyOf(limit))).toBe(limit);
-    expect((await post("/v1/things/a", bodyOf(limit))).status).toBe(201);
-    expectError(await post("/v1/things/a", bodyOf(limit + 1)), 413, "too_large");
-    expect((await post("/v1/things/a:archive", bodyOf(limit))).status).toBe(200);
-  });
-
-  it("has the same limit in chunks", async () => {
+  it("may have up to 262,144 bytes in chunks", async () => {
     const stream = (size: number) => new Blob([bodyOf(size)]).stream();
     const send = (size: number) =>
       fetch(`${server.url}/v1/things/a`, { method: "POST", body: stream(size), duplex: "half" } as RequestInit);
@@ -468,7 +228,9 @@ describe("of several faults", () => {
     expect([body.number, body.note]).toEqual([5, "the caller"]);
   });
 
-  it("the JSON of the body is reported before the values of the query", async () => {
+  it("the JSON of the body is reported before the values of the query, and credentials before the path", async () => {
+    expectError(await ask("/v1/private/%zz/write", { method: "POST" }), 401, "unauthorized");
+    expectError(await ask("/v1/things/%zz"), 400, "bad_input", "name");
     expectError(await ask("/v1/things/a?number=x", { method: "PUT", body: "{" }), 400, "bad_json");
   });
 
@@ -482,33 +244,18 @@ describe("of several faults", () => {
     expectError(await post("/v1/ruled", { title: "😀😀😀😀😀", number: 0 }), 400, "bad_input", "number");
     expect((await post("/v1/ruled", { title: "😀😀😀😀😀", number: 1, what: 1 })).status).toBe(200);
   });
-
-  it("credentials do not matter if the operation is public", async () => {
-    const before = server.credentials.length;
-    expect((await ask("/v1/things", { key: "bad" })).status).toBe(200);
-    expect(server.credentials.length).toBe(before);
-  });
 });
 
-describe("an unknown address is 404", () => {
-  it.each([
-    ["POST", "/v1/things/"],
-    ["GET", "//v1/things"],
-    ["GET", "/v1/all//things"],
-    ["GET", "/v1/typed/1//true"],
-    ["POST", "/v1/files/"],
-    ["GET", "/v1/files/a//b"],
-    ["GET", "/v1/nothing"],
-    ["GET", "/V1/things"],
-    ["GET", "/"],
-    ["POST", "/v1/things"],
-    ["POST", "/v1/only-rpc"],
-    ["DELETE", "/v1/strict"],
-    ["OPTIONS", "/v1/strict"],
-    ["PROPFIND", "/v1/things"],
-  ])("%s %s", async (method, path) => {
-    expectError(await ask(path, { method, ...(method === "GET" ? {} : { body: "{" }) }), 404, "not_found");
-  });
+// A path matches its template exactly; recorded replies show it of the contract's.
+it.each([
+  ["GET", "/v1/all//things"],
+  ["GET", "/v1/typed/1//true"],
+  ["POST", "/v1/files/"],
+  ["GET", "/v1/files/a//b"],
+  ["GET", "/V1/things"],
+  ["POST", "/v1/only-rpc"],
+])("%s %s is 404", async (method, path) => {
+  expectError(await ask(path, { method, ...(method === "GET" ? {} : { body: "{" }) }), 404, "not_found");
 });
 
 describe("a failure", () => {
@@ -539,19 +286,5 @@ describe("a failure", () => {
 
   it("that is not an Error becomes an internal error as well", async () => {
     expectError(await ask("/v1/fail/nothing"), 500, "internal");
-  });
-
-  it("to decode the path is bad_input", async () => {
-    for (const path of ["/v1/things/%zz", "/v1/things/%", "/v1/things/%ff"]) {
-      const { status, body } = await ask(path);
-      expect([status, body.error]).toEqual([400, "bad_input"]);
-    }
-  });
-});
-
-describe("a request", () => {
-  it("with broken percent-encoding in the path gets 401 without credentials, and otherwise the name of the field", async () => {
-    expectError(await ask("/v1/private/%zz/write", { method: "POST" }), 401, "unauthorized");
-    expectError(await ask("/v1/things/%zz"), 400, "bad_input", "name");
   });
 });
