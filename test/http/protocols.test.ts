@@ -122,21 +122,21 @@ it("an RPC with over 256 KiB on HTTP/1.1 does not hold up the call that comes ne
 });
 
 it("one port serves Connect, gRPC-Web and gRPC clients, over HTTP/1.1 and HTTP/2, with the same result", async () => {
-    const baseUrl = service.url;
-    const transports = [
-      createConnectTransport({ baseUrl, httpVersion: "1.1" }),
-      createConnectTransport({ baseUrl, httpVersion: "2" }),
-      createConnectTransport({ baseUrl, httpVersion: "2", useBinaryFormat: false }),
-      createConnectTransport({ baseUrl, httpVersion: "1.1", useHttpGet: true }),
-      createGrpcWebTransport({ baseUrl, httpVersion: "1.1" }),
-      createGrpcWebTransport({ baseUrl, httpVersion: "2" }),
-      createGrpcTransport({ baseUrl }),
-    ];
-    const replies = await Promise.all(
-      transports.map((transport) => createClient(PostService, transport).getPost({ id: BigInt(postId) })),
-    );
-    expect(replies[0]?.post?.title).toBe("A post");
-    for (const reply of replies) expect(reply).toEqual(replies[0]);
+  const baseUrl = service.url;
+  const transports = [
+    createConnectTransport({ baseUrl, httpVersion: "1.1" }),
+    createConnectTransport({ baseUrl, httpVersion: "2" }),
+    createConnectTransport({ baseUrl, httpVersion: "2", useBinaryFormat: false }),
+    createConnectTransport({ baseUrl, httpVersion: "1.1", useHttpGet: true }),
+    createGrpcWebTransport({ baseUrl, httpVersion: "1.1" }),
+    createGrpcWebTransport({ baseUrl, httpVersion: "2" }),
+    createGrpcTransport({ baseUrl }),
+  ];
+  const replies = await Promise.all(
+    transports.map((transport) => createClient(PostService, transport).getPost({ id: BigInt(postId) })),
+  );
+  expect(replies[0]?.post?.title).toBe("A post");
+  for (const reply of replies) expect(reply).toEqual(replies[0]);
 });
 
 it("with a certificate, REST works over HTTP/1.1 and gRPC over HTTP/2, by ALPN", async () => {

@@ -20,23 +20,15 @@ describe("an address counts", () => {
     ["192.0.2.1", "192.0.2.1"],
     ["::ffff:192.0.2.1", "192.0.2.1"],
     ["::FFFF:c000:0201", "192.0.2.1"],
-    ["0:0:0:0:0:ffff:192.0.2.1", "192.0.2.1"],
     ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
-    ["2001:db8:1:2::", "2001:db8:1:2::/64"],
     ["2001:0DB8:0001:0002:ffff:ffff:ffff:ffff", "2001:db8:1:2::/64"],
     ["2001:db8::1", "2001:db8:0:0::/64"],
-    ["::1", "0:0:0:0::/64"],
     ["::", "0:0:0:0::/64"],
-    ["1::", "1:0:0:0::/64"],
-    ["fe80::1%eth0", "fe80:0:0:0::/64"],
-    ["64:ff9b::192.0.2.1", "64:ff9b:0:0::/64"],
     ["::192.0.2.1", "0:0:0:0::/64"],
     ["fe80::1%br-1.2", "fe80:0:0:0::/64"],
     ["10.1", "unknown"],
-    ["0x7f.0.0.1", "unknown"],
     ["", "unknown"],
     ["192.0.2.256", "unknown"],
-    ["not an address", "unknown"],
   ])("%s as %s", (address, counted) => {
     expect(countedAddress(address)).toBe(counted);
   });
@@ -57,39 +49,29 @@ describe("an address counts", () => {
 });
 
 describe("X-Forwarded-For", () => {
-  it("is not believed by default", () => {
+  it("is not believed by default, nor of an untrusted peer", () => {
     expect(client([], "192.0.2.1", "203.0.113.9")).toBe("192.0.2.1");
-  });
-
-  it("is ignored from an untrusted peer", () => {
     expect(client(["10.0.0.0/8"], "192.0.2.1", "203.0.113.9")).toBe("192.0.2.1");
   });
 
-  it.each([
-    ["10.1.2.3", "203.0.113.9"],
-    ["::ffff:10.1.2.3", "203.0.113.9"],
-  ])("is believed of a trusted peer, %s", (peer, counted) => {
-    expect(client(["10.0.0.0/8"], peer, "203.0.113.9")).toBe(counted);
+  it("is believed of a trusted peer", () => {
+    for (const peer of ["10.1.2.3", "::ffff:10.1.2.3"])
+      expect(client(["10.0.0.0/8"], peer, "203.0.113.9")).toBe("203.0.113.9");
   });
 
   it("is read from its end, up to the first untrusted address", () => {
     expect(client(["10.0.0.0/8"], "10.0.0.1", "198.51.100.1, 203.0.113.9, 10.0.0.2")).toBe("203.0.113.9");
     expect(client(["10.0.0.0/8"], "10.0.0.1", "10.0.0.9, 203.0.113.9")).toBe("203.0.113.9");
-  });
-
-  it("with only trusted addresses gives the first of them", () => {
+    // Of trusted addresses alone, the first is the client.
     expect(client(["loopback", "10.0.0.0/8"], "127.0.0.1", "10.0.0.3, 10.0.0.2")).toBe("10.0.0.3");
   });
 
   it.each([
     ["203.0.113.9:4711", "203.0.113.9"],
     ["[2001:db8::9]:4711", "2001:db8:0:0::/64"],
-    ["[2001:db8::9]", "2001:db8:0:0::/64"],
     ["2001:db8::9", "2001:db8:0:0::/64"],
-    ["::ffff:203.0.113.9", "203.0.113.9"],
     ["unknown", "10.0.0.1"],
     ["", "10.0.0.1"],
-    [", ,", "10.0.0.1"],
     ["203.0.113.9, garbage", "10.0.0.1"],
     ["garbage, 203.0.113.9", "203.0.113.9"],
   ])("%j counts as %s", (forwarded, counted) => {
@@ -100,9 +82,7 @@ describe("X-Forwarded-For", () => {
     ["192.0.2.1", "192.0.2.1"],
     ["2001:db8::/32", "2001:db8:7::1"],
     ["::ffff:10.0.0.0/104", "10.9.9.9"],
-    ["linklocal", "169.254.7.7"],
     ["linklocal", "fe80::1%eth0"],
-    ["uniquelocal", "172.31.0.1"],
     ["uniquelocal", "fd00::1"],
     ["loopback", "::1"],
   ])("of %s trusts %s", (trusted, peer) => {
@@ -150,7 +130,6 @@ it.each([
   ["192.0.2.77", "192.0.2.0/24"],
   ["::ffff:192.0.2.77", "192.0.2.0/24"],
   ["2001:db8:1:2::7", "2001:db8:1::/48"],
-  ["::1", "0:0:0::/48"],
   ["nobody", "unknown"],
 ])("%s is truncated to %s", (address, network) => {
   expect(truncatedAddress(address)).toBe(network);

@@ -21,97 +21,72 @@ function frame(data: Uint8Array): Buffer {
   return Buffer.concat([prefix, data]);
 }
 
-const type = (name: string) => [["content-type", name]] as const;
+const get = (target: string, more: Partial<Ask> = {}): Ask => ({ target, ...more });
+const post = (target: string, type: string, body?: Buffer): Ask => ({
+  method: "POST",
+  target,
+  headers: [["content-type", type]],
+  ...(body === undefined ? {} : { body }),
+});
 /** The message of a request whose first field is the number 1. */
 const one = Buffer.from([0x08, 0x01]);
+const json = "application/json";
 const getPost = "/stoa.v1.PostService/GetPost";
 const receipts = "/stoa.v1.LedgerService/StreamReceipts";
 /** A stream over REST, which ends with the receipt that there is. */
 const stream = "/api/v1/house/receipts/stream?from=1&to=1";
 
-/** What is asked, the status and the code in the log, and how the request is counted. */
+/** What is asked, the status and the code in the log, and how the request is counted: each way by which a reply is made. */
 const kinds: [what: string, ask: Ask, status: number, code?: string | undefined, counted?: [string, string, string]][] =
   [
-    ["a read", { target: "/api/v1/posts/1" }, 200, undefined, ["GetPost", "rest", "ok"]],
-    ["a HEAD", { method: "HEAD", target: "/api/v1/posts/1" }, 200, undefined, ["GetPost", "rest", "ok"]],
-    ["a read of nothing", { target: "/api/v1/posts/99" }, 404, "not_found", ["GetPost", "rest", "not_found"]],
-    ["a preflight", { method: "OPTIONS", target: "/api/v1/posts/1" }, 204],
+    ["a read", get("/api/v1/posts/1"), 200, undefined, ["GetPost", "rest", "ok"]],
+    ["a HEAD", get("/api/v1/posts/1", { method: "HEAD" }), 200, undefined, ["GetPost", "rest", "ok"]],
+    ["a read of nothing", get("/api/v1/posts/99"), 404, "not_found", ["GetPost", "rest", "not_found"]],
+    ["a preflight", get("/api/v1/posts/1", { method: "OPTIONS" }), 204],
     [
       "a write without a key",
-      { method: "POST", target: "/api/v1/posts", body: Buffer.from("{}") },
+      post("/api/v1/posts", json, Buffer.from("{}")),
       401,
       "unauthorized",
       ["CreatePost", "rest", "unauthorized"],
     ],
     [
       "a body that is too large",
-      { method: "POST", target: "/api/v1/agents/register", body: Buffer.alloc(262_145, " ") },
+      post("/api/v1/agents/register", json, Buffer.alloc(262_145, " ")),
       413,
       "too_large",
       ["RegisterAgent", "rest", "too_large"],
     ],
-    ["a page", { target: "/" }, 200],
-    ["a page of nothing", { target: "/posts/99", headers: [["accept", "text/html"]] }, 404, "not_found"],
-    ["a style sheet", { target: "/favicon.svg" }, 200],
-    ["a document", { target: "/llms.txt" }, 200],
-    ["health", { target: "/healthz" }, 200],
-    ["readiness", { target: "/readyz" }, 200],
-    ["a message of MCP that is none", { method: "POST", target: "/mcp", body: Buffer.from("{") }, 400],
-    ["another method for MCP", { target: "/mcp" }, 405],
-    ["an address with nothing", { target: "/nothing" }, 404, "not_found"],
-    ["a wrong method", { method: "PUT", target: "/api/v1/posts/1" }, 404, "not_found"],
-    ["a method that a router does not know", { method: "QUERY", target: "/" }, 404, "not_found"],
-    ["a broken percent-encoding", { target: "/%zz/x" }, 404, "not_found"],
-    [
-      "a unary call of gRPC",
-      { method: "POST", target: getPost, headers: type("application/grpc"), body: frame(one) },
-      200,
-      "ok",
-      ["GetPost", "grpc", "ok"],
-    ],
-    [
-      "a unary call of gRPC-Web",
-      { method: "POST", target: getPost, headers: type("application/grpc-web+proto"), body: frame(one) },
-      200,
-      "ok",
-      ["GetPost", "grpc-web", "ok"],
-    ],
-    [
-      "a unary call of Connect",
-      { method: "POST", target: getPost, headers: type("application/proto"), body: one },
-      200,
-      "ok",
-      ["GetPost", "connect", "ok"],
-    ],
+    ["a page", get("/"), 200],
+    ["a page of nothing", get("/posts/99", { headers: [["accept", "text/html"]] }), 404, "not_found"],
+    ["a style sheet", get("/favicon.svg"), 200],
+    ["a document", get("/llms.txt"), 200],
+    ["health", get("/healthz"), 200],
+    ["a message of MCP that is none", post("/mcp", json, Buffer.from("{")), 400],
+    ["an address with nothing", get("/nothing"), 404, "not_found"],
+    ["a method that a router does not know", get("/", { method: "QUERY" }), 404, "not_found"],
+    ["a broken percent-encoding", get("/%zz/x"), 404, "not_found"],
+    ["unary gRPC", post(getPost, "application/grpc", frame(one)), 200, "ok", ["GetPost", "grpc", "ok"]],
+    ["unary gRPC-Web", post(getPost, "application/grpc-web", frame(one)), 200, "ok", ["GetPost", "grpc-web", "ok"]],
+    ["unary Connect", post(getPost, "application/proto", one), 200, "ok", ["GetPost", "connect", "ok"]],
     [
       "a unary call that fails",
-      { method: "POST", target: getPost, headers: type("application/json"), body: Buffer.from('{"id":"99"}') },
+      post(getPost, json, Buffer.from('{"id":"99"}')),
       404,
       "not_found",
       ["GetPost", "connect", "not_found"],
     ],
+    ["a wrong type at an RPC", post(getPost, "text/xml", one), 415, undefined, ["GetPost", "connect", "refused"]],
     [
-      "an unknown content type at an RPC",
-      { method: "POST", target: getPost, headers: type("application/xml"), body: one },
-      415,
-      undefined,
-      ["GetPost", "connect", "refused"],
-    ],
-    [
-      "an unknown content type at a stream of an RPC",
-      { method: "POST", target: receipts, headers: type("application/xml"), body: one },
+      "a wrong type at a stream of an RPC",
+      post(receipts, "text/xml", one),
       415,
       undefined,
       ["StreamReceipts", "connect", "refused"],
     ],
-    [
-      "an unknown RPC",
-      { method: "POST", target: "/stoa.v1.PostService/X", headers: type("application/grpc") },
-      200,
-      "not_found",
-    ],
-    ["a stream", { target: stream }, 200, undefined, ["StreamReceipts", "rest", "ok"]],
-    ["a stream that begins nowhere", { target: "/api/v1/house/receipts/stream?from=x" }, 400, "bad_input"],
+    ["an unknown RPC", post("/stoa.v1.PostService/X", "application/grpc"), 200, "not_found"],
+    ["a stream", get(stream), 200, undefined, ["StreamReceipts", "rest", "ok"]],
+    ["a stream that begins nowhere", get("/api/v1/house/receipts/stream?from=x"), 400, "bad_input"],
   ];
 
 let service: Service;
@@ -185,7 +160,6 @@ it.each(asked)("$what over $version", async ({ what, version, ask, status, code,
 
 it.each([
   ["what is no HTTP", "hello\r\n\r\n", 400, "bad_input"],
-  ["a head that is too long", `GET / HTTP/1.1\r\nHost: a\r\nb: ${"c".repeat(20_000)}\r\n\r\n`, 431, "bad_input"],
   [
     "too many fields",
     `GET / HTTP/1.1\r\nHost: a\r\n${Array.from({ length: 200 }, (_, i) => `a${i}: b\r\n`).join("")}\r\n`,
@@ -229,29 +203,13 @@ it("a connection over the limit", async () => {
 const echo = "/fixture.v1.EchoService";
 const health = "/grpc.health.v1.Health/Watch";
 const refusals: [what: string, ask: Ask, status: number][] = [
-  ["a read", { target: "/v1/things/one" }, 503],
-  ["health", { target: "/healthz" }, 503],
-  ["an address with nothing", { target: "/nothing" }, 503],
-  [
-    "a unary call of gRPC",
-    { method: "POST", target: `${echo}/Get`, headers: type("application/grpc"), body: frame(one) },
-    200,
-  ],
-  [
-    "a unary call of Connect",
-    { method: "POST", target: `${echo}/Get`, headers: type("application/proto"), body: one },
-    503,
-  ],
-  [
-    "a stream of gRPC-Web",
-    { method: "POST", target: health, headers: type("application/grpc-web+proto"), body: frame(one) },
-    200,
-  ],
-  [
-    "a stream of Connect",
-    { method: "POST", target: health, headers: type("application/connect+proto"), body: frame(one) },
-    200,
-  ],
+  ["a read", get("/v1/things/one"), 503],
+  ["health", get("/healthz"), 503],
+  ["an address with nothing", get("/nothing"), 503],
+  ["a unary call of gRPC", post(`${echo}/Get`, "application/grpc", frame(one)), 200],
+  ["a unary call of Connect", post(`${echo}/Get`, "application/proto", one), 503],
+  ["a stream of gRPC-Web", post(health, "application/grpc-web+proto", frame(one)), 200],
+  ["a stream of Connect", post(health, "application/connect+proto", frame(one)), 200],
 ];
 
 describe("a service that is stopping refuses", () => {

@@ -1,4 +1,5 @@
-// Addresses that people and programs try before they have read anything: each leads on.
+// Addresses that people and programs try before they have read anything: each leads on. Of each kind of guess there is one: a
+// slash at the end, another name, another version, a missing prefix, singular.
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Service, startService } from "../../support/service.ts";
 
@@ -14,21 +15,12 @@ const ask = (path: string, init: RequestInit = {}) => fetch(`${service.url}${pat
 
 it.each([
   ["/openapi.json", "/api/v1/openapi.json"],
-  ["/swagger.json", "/api/v1/openapi.json"],
-  ["/docs/", "/docs"],
   ["/communities/?cursor=x", "/communities?cursor=x"],
-  ["/c/general/", "/c/general"],
   ["/posts/1/", "/posts/1"],
-  ["/agents/Zeno/?x=1", "/agents/Zeno?x=1"],
-  ["/skill.md/", "/skill.md"],
   ["/AGENTS.md", "/skill.md"],
   ["/rss.xml", "/feed.xml"],
   ["/index.html", "/"],
-  ["/api-docs", "/docs"],
-  ["/house/", "/house/receipts"],
   ["/house/receipts/", "/house/receipts"],
-  ["/Agents.md", "/skill.md"],
-  ["/openapi", "/api/v1/openapi.json"],
 ])("%s redirects to %s", async (path, location) => {
   const reply = await ask(path);
   expect([reply.status, reply.headers.get("location")]).toEqual([307, location]);
@@ -38,10 +30,7 @@ it.each([
 
 it.each([
   ["/posts", "/"],
-  ["/feed", "/"],
-  ["/posts/", "/"],
   ["/c", "/communities"],
-  ["/c/", "/communities"],
   ["/agents?q=zeno", "/search?type=agents&q=zeno"],
 ])("%s leads people to the page %s", async (path, location) => {
   const reply = await ask(path, { headers: html });
@@ -50,42 +39,22 @@ it.each([
 
 describe("the error of an address that nothing serves names the right one", () => {
   it.each([
-    ["GET", "/api", "/api/v1/openapi.json"],
     ["GET", "/api/v1", "/api/v1/openapi.json"],
-    ["GET", "/api/v1/", "/api/v1/openapi.json"],
-    ["GET", "/agents", "/api/v1/agents/{name}"],
     ["GET", "/api/v1/agents", "/api/v1/agents/{name}"],
-    ["POST", "/posts", "/api/v1/posts? It accepts GET and POST."],
     ["GET", "/posts", "/api/v1/posts? It accepts GET and POST."],
-    ["POST", "/api/posts", "/api/v1/posts?"],
     ["POST", "/v2/posts/1/upvote", "/api/v1/posts/1/upvote? It accepts POST."],
-    ["GET", "/api/v2/search?q=x", "/api/v1/search?"],
     ["POST", "/agents/register/", "/api/v1/agents/register?"],
-    ["POST", "/openapi.json", "/api/v1/openapi.json? It accepts GET."],
     ["GET", "/api/v1/posts/", "/api/v1/posts? It accepts GET and POST."],
-    ["POST", "/api/v1/posts/", "/api/v1/posts? It accepts GET and POST."],
-    ["GET", "/posts/", "/api/v1/posts? It accepts GET and POST."],
-    ["GET", "/api/v1/agents/", "/api/v1/agents/{name}"],
-    ["GET", "/agents/?x=1", "/api/v1/agents/{name}"],
     ["GET", "/api/v1/house/verify", "/house/verify? It accepts GET."],
-    ["GET", "/api/v1/log/checkpoint", "/log/checkpoint? It accepts GET."],
-    ["GET", "/api/v1/openapi", "/api/v1/openapi.json? It accepts GET."],
     ["GET", "/comments", "/api/v1/comments/{id}"],
     ["GET", "/api/v1/me", "/api/v1/agents/me"],
-    ["GET", "/api/v1/inbox", "/api/v1/agents/me/inbox"],
-    ["GET", "/api/v1/posts/1/comments/", "/api/v1/posts/1/comments?"],
     ["POST", "/register", "/api/v1/agents/register"],
     ["GET", "/sitemap.xml", "/feed.xml"],
     ["GET", "/.well-known/mcp.json", "/mcp"],
     ["POST", "/mcp/sse", "/mcp"],
-    ["GET", "/api/v1/docs", "/api/v1/openapi.json"],
-    ["GET", "/api/openapi.json", "/api/v1/openapi.json? It accepts GET."],
     ["GET", "/api/v1/post/1", "/api/v1/posts/1? It accepts"],
-    ["GET", "/api/v1/c/general", "/api/v1/communities/general? It accepts"],
     ["GET", "/user/Zeno", "/api/v1/agents/Zeno? It accepts"],
-    ["GET", "/api/v1/users", "/api/v1/agents/{name}"],
     ["GET", "/c", "/api/v1/communities? It accepts GET and POST."],
-    ["GET", "/wp-login.php", undefined],
     ["GET", "/constructor", undefined],
     ["GET", "//", undefined],
   ])("%s %s", async (method, path, named) => {

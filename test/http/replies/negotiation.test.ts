@@ -5,16 +5,12 @@ import { chooseEncoding } from "../../../src/http/replies/compression.ts";
 describe("the encoding of a reply", () => {
   it.each([
     [undefined, "identity"],
-    ["", "identity"],
     ["gzip, deflate, br, zstd", "br"],
-    ["gzip", "gzip"],
     ["x-gzip, deflate", "gzip"],
     ["GZIP", "gzip"],
     ["*", "br"],
-    ["br;q=0, *", "gzip"],
     ["br;q=0.000, gzip;q=0.001", "gzip"],
     ["gzip;q=0, br;q=0", "identity"],
-    ["*;q=0", "identity"],
     ["zstd, deflate", "identity"],
   ])("for Accept-Encoding %j is %s", (accepted, encoding) => {
     expect(chooseEncoding(accepted)).toBe(encoding);
@@ -23,11 +19,8 @@ describe("the encoding of a reply", () => {
 
 describe("HTML is preferred to JSON", () => {
   it.each([
-    "text/html",
     "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
-    "TEXT/HTML",
     "text/*",
-    "application/json;q=0.2, text/*",
     "application/*;q=0.5, text/html;q=0.6",
   ])("for Accept: %s", (accept) => {
     expect(prefersHtml(accept)).toBe(true);
@@ -36,11 +29,9 @@ describe("HTML is preferred to JSON", () => {
   it.each([
     undefined,
     "*/*",
-    "application/json",
     "text/html, application/json",
     "text/html;q=0.5, application/json;q=0.6",
     "*/*, text/html;q=0.1",
-    "text/plain, */*",
     "text/html;q=0",
   ])("not for Accept: %s", (accept) => {
     expect(prefersHtml(accept)).toBe(false);

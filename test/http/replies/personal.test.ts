@@ -26,32 +26,14 @@ async function cacheControlOf(path: string, method: string, authorization?: stri
   return [response.status, response.headers.get("cache-control")];
 }
 
-describe("a call that is not a public read", () => {
-  const calls = bindings
-    .filter((binding) => !isPublicRead(binding))
-    .map(({ httpMethod, template }) => [httpMethod, template] as const);
-
-  it.each(calls)("%s %s refuses without a trace in caches", async (method, template) => {
-    const [status, cacheControl] = await cacheControlOf(pathOf(template), method);
-    expect(status).toBe(template.endsWith("/register") ? 400 : 401);
-    expect(cacheControl).toBe(personal);
-  });
-
-  it.each(calls.filter(([method]) => method === "GET"))("%s %s answers without one", async (method, template) => {
-    expect(await cacheControlOf(pathOf(template), method, `Bearer ${key}`)).toEqual([200, personal]);
-  });
-});
-
-it("a new API key and a write stay out of caches", async () => {
-  const registered = await service.rest("agents/register", { body: { name: "Kleanthes" } });
-  expect([registered.status, registered.headers.get("cache-control")]).toEqual([201, personal]);
-  const written = await service.rest("posts", { key: registered.body.api_key, body: { title: "Another post" } });
-  expect([written.status, written.headers.get("cache-control")]).toEqual([201, personal]);
-});
-
-it("a public read may be kept, and is asked for again, also with a key", async () => {
-  for (const authorization of [undefined, `Bearer ${key}`]) {
-    expect(await cacheControlOf("/api/v1/posts/1", "GET", authorization)).toEqual([200, "no-cache"]);
+// The recorded replies show it of single ones; a call that is added to the contract is asked here.
+it("a call that is not a public read leaves no trace in caches, whether it is refused or answers", async () => {
+  for (const { httpMethod, template } of bindings.filter((binding) => !isPublicRead(binding))) {
+    const [status, cacheControl] = await cacheControlOf(pathOf(template), httpMethod);
+    expect([template, status, cacheControl]).toEqual([template, template.endsWith("/register") ? 400 : 401, personal]);
+    if (httpMethod !== "GET") continue;
+    const answered = await cacheControlOf(pathOf(template), httpMethod, `Bearer ${key}`);
+    expect([template, ...answered]).toEqual([template, 200, personal]);
   }
 });
 
@@ -72,10 +54,5 @@ describe("a GET over Connect", () => {
       "content-encoding": "gzip",
       vary: "accept-encoding",
     });
-  });
-
-  it("that is refused", async () => {
-    const path = "/stoa.v1.AgentService/GetMe?connect=v1&encoding=json&message=%7B%7D";
-    expect(await cacheControlOf(path, "GET")).toEqual([401, personal]);
   });
 });
