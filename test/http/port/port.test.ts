@@ -1,3 +1,4 @@
+// Which protocol a connection speaks, how long it may take, and what is refused.
 import { once } from "node:events";
 import http2 from "node:http2";
 import https from "node:https";
@@ -11,11 +12,8 @@ import {
   connectSplitting,
   connectTls,
   EMPTY_SETTINGS,
-  GOAWAY,
   get,
-  LARGE,
   PREFACE,
-  plainReply,
   readStream,
   request,
   SETTINGS_ACK,
@@ -24,25 +22,6 @@ import {
 } from "../../support/port.ts";
 
 describe("protocols", () => {
-  it("serves HTTP/1.1 with keep-alive", async () => {
-    const { number } = await start();
-    const { socket, closed, seen } = connect(number);
-    socket.write(request("/version"));
-    expect(await seen("}")).toMatch(
-      /^HTTP\/1\.1 200 OK\r\n(.|\r\n)*Connection: keep-alive\r\n(.|\r\n)*{"version":"1.1"}$/,
-    );
-    socket.write(request("/version", "Connection: close"));
-    expect(await closed).toContain("Connection: close");
-  });
-
-  it("serves cleartext HTTP/2 by prior knowledge, on the same port as HTTP/1.1", async () => {
-    const { number } = await start();
-    const session = connectHttp2(number);
-    expect(await readStream(get(session, "/version"))).toBe('{"version":"2.0"}');
-    expect(session.remoteSettings.maxConcurrentStreams).toBe(128);
-    expect(await (await fetch(`http://127.0.0.1:${number}/version`)).json()).toEqual({ version: "1.1" });
-  });
-
   it("serves both by ALPN with a certificate, HTTP/1.1 to a client without ALPN", async () => {
     const { number } = await start({ tls: certificate });
     expect(await readStream(get(connectHttp2(number, "https"), "/version"))).toBe('{"version":"2.0"}');
@@ -85,7 +64,7 @@ describe("protocols", () => {
     expect(await closed).toContain('{"version":"1.1"}');
   });
 
-  it("answers Expect: 100-continue, and ignores an offer to upgrade", async () => {
+  it("answers Expect: 100-continue", async () => {
     const { number } = await start();
     const { socket, seen } = connect(number);
     socket.write("POST /length HTTP/1.1\r\nHost: stoa\r\nExpect: 100-continue\r\nContent-Length: 2\r\n");
@@ -93,13 +72,9 @@ describe("protocols", () => {
     await seen("HTTP/1.1 100 Continue\r\n\r\n");
     socket.write("[]");
     await seen('{"length":2}');
-    socket.write(
-      request("/version", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk"),
-    );
-    await seen('{"version":"1.1"}');
   });
 
-  it("tells an HTTP/2 client to go on if it asks, and refuses CONNECT", async () => {
+  it("tells an HTTP/2 client to go on if it asks, refuses CONNECT, and limits streams", async () => {
     const { number } = await start();
     const session = connectHttp2(number);
     const headers = { ":path": "/length", ":method": "POST", "content-type": "application/json" };
@@ -108,29 +83,7 @@ describe("protocols", () => {
     expect(await readStream(waiting)).toBe('{"length":2}');
     const [head] = await once(session.request({ ":method": "CONNECT", ":authority": "example.com" }), "response");
     expect(head[":status"]).toBe(405);
-  });
-
-  it("serves a request that asks for another protocol as it is", async () => {
-    const { number } = await start();
-    const { socket, seen } = connect(number);
-    socket.write(request("/version", "Connection: Upgrade", "Upgrade: websocket"));
-    await seen('{"version":"1.1"}');
-  });
-
-  it("serves further requests by other handlers, also on a connection from before", async () => {
-    const { number, port } = await start();
-    const session = connectHttp2(number);
-    expect(await readStream(get(session, "/version"))).toBe('{"version":"2.0"}');
-    const { socket, seen } = connect(number);
-    socket.write(request("/version"));
-    await seen('{"version":"1.1"}');
-    port.serve({
-      refuse: plainReply,
-      handle: (request, response) => void response.end(`other ${request.httpVersion}`),
-    });
-    expect(await readStream(get(session, "/version"))).toBe("other 2.0");
-    socket.write(request("/version"));
-    await seen("other 1.1");
+    expect(session.remoteSettings.maxConcurrentStreams).toBe(128);
   });
 });
 
@@ -267,8 +220,6 @@ it("a request may have 128 fields, and all of them are read", async () => {
 describe("refused requests", () => {
   it.each([
     ["a malformed request line", "GET\r\n\r\n", 400],
-    ["too many fields", request("/version", ...Array.from({ length: 128 }, (_, index) => `X${index}: y`)), 431],
-    ["an oversize header", request("/version", `X-Long: ${"x".repeat(20_000)}`), 431],
     ["a header that never ends", `GET / HTTP/1.1\r\nX-Long: ${"x".repeat(2_000_000)}`, 431],
   ])("answers %s as the application wants", async (_name, bytes, status) => {
     for (const tls of [undefined, certificate]) {
@@ -325,167 +276,5 @@ describe("refused requests", () => {
       session.close();
       await port.drained();
     }
-  });
-});
-
-describe("drain", () => {
-  it("lets a running HTTP/1.1 request finish, closes idle connections and refuses new ones", async () => {
-    for (const tls of [undefined, certificate]) {
-      const { app, number, entered, release } = await start({ tls });
-      const open = () => (tls ? connectTls(number, "http/1.1") : connect(number));
-      const silent = await open();
-      const idle = await open();
-      idle.socket.write(request("/version"));
-      await idle.seen("}");
-      const busy = await open();
-      const running = entered();
-      busy.socket.write(request("/held"));
-      await running;
-
-      const closing = app.close();
-      await Promise.all([idle.closed, silent.closed]);
-      await expect(fetch(`http://127.0.0.1:${number}/version`)).rejects.toThrow();
-      release();
-      expect(await busy.closed).toMatch(/\r\nConnection: close\r\n(.|\r\n)*{"held":true}$/);
-      await closing;
-    }
-  });
-
-  it("announces the close with the last pipelined reply", async () => {
-    const { port, number, entered, release } = await start();
-    const { closed, sendAlone } = await connectSplitting(number);
-    const first = entered();
-    await sendAlone(request("/held"));
-    await first;
-    port.beginDrain();
-    await sendAlone(request("/held"));
-    release();
-    const replies = (await closed).split("HTTP/1.1 200 OK");
-    expect(replies).toHaveLength(3);
-    expect(replies[1]).toContain("Connection: keep-alive");
-    expect(replies[2]).toContain("Connection: close");
-    expect(replies[2]).toContain('{"held":true}');
-  });
-
-  it("closes a connection after a reply that had begun with keep-alive", async () => {
-    const { port, number, release } = await start();
-    const { socket, seen, closed } = connect(number);
-    socket.write(request("/streamed"));
-    expect(await seen("first,")).toContain("Connection: keep-alive");
-    port.beginDrain();
-    release();
-    expect(await closed).toContain("last.");
-  });
-
-  it("cuts no reply that is still being sent", async () => {
-    const { port, number } = await start();
-    const { socket, seen, closed } = connect(number);
-    socket.write(request("/large"));
-    await seen("x");
-    socket.pause();
-    const other = connect(number);
-    other.socket.write(request("/version"));
-    await other.seen("}");
-    port.beginDrain();
-    await other.closed;
-    socket.resume();
-    const [, body] = (await closed).split("\r\n\r\n");
-    expect(body?.length).toBe(LARGE);
-  });
-
-  it("serves a request whose head has partly arrived", async () => {
-    const { port, number } = await start();
-    const { socket, seen, closed } = connect(number);
-    socket.write(`${request("/version")}GET /version HTTP`);
-    await seen("}");
-    socket.write("/1.1\r\nHost:");
-    const other = connect(number);
-    other.socket.write(request("/version"));
-    await other.seen("}");
-    port.beginDrain();
-    await other.closed;
-    socket.write("stoa\r\n\r\n");
-    expect(await closed).toMatch(/Connection: close\r\n(.|\r\n)*{"version":"1.1"}$/);
-  });
-
-  it.each(["http", "https"])("sends GOAWAY on HTTP/2 and lets running streams finish (%s)", async (scheme) => {
-    const { app, number, port, release } = await start({ tls: scheme === "https" ? certificate : undefined });
-    const idle = connectHttp2(number, scheme);
-    await readStream(get(idle, "/version"));
-    const busy = connectHttp2(number, scheme);
-    const stream = get(busy, "/streamed");
-    const text = readStream(stream);
-    await once(stream, "response");
-
-    const goaways = [idle, busy].map((session) => once(session, "goaway"));
-    const closing = app.close();
-    for (const goaway of goaways) expect((await goaway)[0]).toBe(http2.constants.NGHTTP2_NO_ERROR);
-    await once(idle, "close");
-    release();
-    expect(await text).toBe("first,last.");
-    await closing;
-    expect(port.connections).toEqual({ total: 0, http2: 0 });
-  });
-
-  it("ends an HTTP/2 connection whose preface is complete only after the drain began", async () => {
-    const { port, number } = await start();
-    const { socket, closed, seen, sendAlone } = await connectSplitting(number);
-    await sendAlone(PREFACE.slice(0, 10));
-    port.beginDrain();
-    socket.write(PREFACE.slice(10));
-    socket.write(EMPTY_SETTINGS);
-    await seen(GOAWAY);
-    await closed;
-    await port.drained();
-    expect(port.connections).toEqual({ total: 0, http2: 0 });
-  });
-
-  it("closes an HTTP/1.1 connection whose protocol is known only after the drain began, with its first reply", async () => {
-    const { port, number } = await start();
-    const { socket, closed, sendAlone } = await connectSplitting(number);
-    await sendAlone("P");
-    port.beginDrain();
-    socket.write("OST /length HTTP/1.1\r\nHost: stoa\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n[]");
-    expect(await closed).toMatch(/Connection: close\r\n(.|\r\n)*{"length":2}$/);
-    await port.drained();
-  });
-
-  it("destroys what is stuck after the time limit", async () => {
-    const { port, number, app, entered } = await start({ drainTimeoutMs: SOON });
-    const running = entered();
-    const { socket, closed } = connect(number);
-    socket.write(request("/held"));
-    await running;
-    const stream = get(connectHttp2(number), "/streamed");
-    await once(stream, "response");
-    const cut = once(stream, "close");
-    port.beginDrain();
-    port.beginDrain();
-    await Promise.all([port.drained(), port.drained()]);
-    expect(port.connections).toEqual({ total: 0, http2: 0 });
-    expect(await closed).toBe("");
-    await cut;
-    await app.close();
-    await app.close();
-  });
-
-  it("leaves none of many connections open", async () => {
-    const { number, port } = await start();
-    const visit = async (index: number) => {
-      if (index % 2 === 0) {
-        const { socket, closed } = connect(number);
-        socket.write(request("/version", "Connection: close"));
-        expect(await closed).toContain('{"version":"1.1"}');
-      } else {
-        const session = connectHttp2(number);
-        expect(await readStream(get(session, "/version"))).toBe('{"version":"2.0"}');
-        if (index % 4 === 1) session.close();
-        else session.destroy();
-        if (!session.destroyed) await once(session, "close");
-      }
-    };
-    await Promise.all(Array.from({ length: 400 }, (_, index) => visit(index)));
-    while (port.connections.total > 0) await new Promise(setImmediate);
-    expect(port.connections).toEqual({ total: 0, http2: 0 });
   });
 });

@@ -44,6 +44,10 @@ function connectNarrow(number: number, initialWindowSize: number, scheme = "http
 /** Unlike `once`, it does not take the reset of the connection for a failure. */
 const untilClosed = (session: http2.ClientHttp2Session) => new Promise((resolve) => session.once("close", resolve));
 
+async function untilConnections(port: Port, count: number): Promise<void> {
+  while (port.connections.total !== count) await new Promise(setImmediate);
+}
+
 describe("the time limit of replies", () => {
   it("cuts an HTTP/1.1 connection that does not read its reply", async () => {
     for (const tls of [undefined, certificate]) {
@@ -51,8 +55,8 @@ describe("the time limit of replies", () => {
       const { socket } = tls ? await connectTls(number, "http/1.1") : connect(number);
       socket.pause();
       socket.write(request("/large"));
-      while (port.connections.total === 0) await new Promise(setImmediate);
-      while (port.connections.total > 0) await new Promise(setImmediate);
+      await untilConnections(port, 1);
+      await untilConnections(port, 0);
     }
   });
 
@@ -75,11 +79,11 @@ describe("the time limit of replies", () => {
     socket.write(Buffer.concat([windowUpdate(0, 2 ** 30), frames.get(1, "/large")]));
     await received(({ type }) => type === frameType.data);
     socket.pause();
-    while (port.connections.total > 0) await new Promise(setImmediate);
+    await untilConnections(port, 0);
   });
 
   it("lets a slow client go on and a silent stream wait", async () => {
-    const sendTimeoutMs = 1_000;
+    const sendTimeoutMs = 500;
     const { number, release } = await start(sending({ sendTimeoutMs }));
     const quiet = connectHttp2(number);
     const waiting = get(quiet, "/streamed");
@@ -181,7 +185,3 @@ describe("the bounds of unsent replies", () => {
     for (const { socket } of stuck) socket.destroy();
   });
 });
-
-async function untilConnections(port: Port, count: number): Promise<void> {
-  while (port.connections.total !== count) await new Promise(setImmediate);
-}
