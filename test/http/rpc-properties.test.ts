@@ -3,6 +3,7 @@ import { type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Access, access, idempotent_by_key } from "../../gen/stoa/v1/options_pb.js";
+import { rulesOf } from "../../src/contract/rules.ts";
 import { operatorToken } from "../ledger/support.ts";
 import { recount, rowCounts } from "../support/recount.ts";
 import { startService } from "../support/service.ts";
@@ -13,6 +14,8 @@ import { runs } from "./properties/runs.ts";
 import { counted, makeWorld } from "./properties/world.ts";
 
 const service = await startService({ config: { ...counted, operatorToken } });
+/** For all calls that only read. */
+const readWorld = await makeWorld(service);
 const rpcs = (await allServices()).flatMap(({ methods }) => methods);
 const cases = rpcs.map((rpc) => ({ name: `${rpc.parent.name}.${rpc.name}`, rpc }));
 
@@ -33,7 +36,7 @@ function tableOf({ output }: DescMethod, message: Message): string | undefined {
 
 describe("a call that is bent out of shape", () => {
   it.each(cases)("of $name gets a documented reply, and changes nothing but what it acknowledges", async ({ rpc }) => {
-    const world = await makeWorld(service);
+    const world = rulesOf(rpc).isWrite ? await makeWorld(service) : readWorld;
     const keys = getOption(rpc, access) === Access.OPERATOR ? [operatorToken] : world.keys;
     const before = await rowCounts(service.db);
     const made: Record<string, number> = {};
@@ -53,7 +56,7 @@ describe("a call that is bent out of shape", () => {
         const table = tableOf(rpc, message);
         if (table !== undefined) made[table] = (made[table] ?? 0) + 1;
       }),
-      runs(rpc.methodKind === "unary" ? 16 : 8),
+      runs(rpc.methodKind === "unary" ? 12 : 8),
     );
     const after = await rowCounts(service.db);
     for (const [table, n] of Object.entries(after)) {

@@ -1,6 +1,7 @@
 // HTTP/1.1 as bytes, for what no client would send.
 import { connect } from "node:net";
-import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
+import { parse } from "../recorded/exchange.ts";
+import { decoded } from "../recorded/recording.ts";
 
 export interface RawRequest {
   method: string;
@@ -53,47 +54,13 @@ export async function exchange(url: string, request: RawRequest, deadlineMs = 15
       resolve();
     });
   });
-  return parse(Buffer.concat(received), request.method);
+  const reply = parse(Buffer.concat(received), request.method, true);
+  if (reply === undefined) return undefined;
+  const headers = new Map(reply.headers.map(([name, value]) => [name.toLowerCase(), value]));
+  return { status: reply.status, headers, body: decoded(reply) };
 }
 
 /** A stream that follows has no end; its head is enough. */
 function isEndless(chunk: Buffer): boolean {
   return /^content-type: (?:application\/x-ndjson|text\/event-stream)/im.test(chunk.toString("latin1"));
-}
-
-function parse(bytes: Buffer, method: string): RawReply | undefined {
-  const end = bytes.indexOf("\r\n\r\n");
-  if (end < 0) return undefined;
-  const [first = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n");
-  const rest = bytes.subarray(end + 4);
-  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(first)?.[1]);
-  if (status < 200) return parse(rest, method);
-  const headers = new Map(
-    lines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()]),
-  );
-  if (method === "HEAD" || status === 204 || status === 304) return { status, headers, body: rest };
-  const framed =
-    headers.get("transfer-encoding") === "chunked"
-      ? unchunk(rest)
-      : rest.subarray(0, Number(headers.get("content-length") ?? rest.length));
-  return { status, headers, body: decode(framed, headers.get("content-encoding")) };
-}
-
-function unchunk(bytes: Buffer): Buffer {
-  const chunks: Buffer[] = [];
-  for (let at = 0; ; ) {
-    const end = bytes.indexOf("\r\n", at);
-    if (end < 0) return Buffer.concat(chunks);
-    const size = Number.parseInt(bytes.toString("latin1", at, end), 16);
-    if (size === 0) return Buffer.concat(chunks);
-    chunks.push(bytes.subarray(end + 2, end + 2 + size));
-    at = end + 2 + size + 2;
-  }
-}
-
-function decode(bytes: Buffer, encoding: string | undefined): Buffer {
-  if (encoding === "br") return brotliDecompressSync(bytes);
-  if (encoding === "gzip") return gunzipSync(bytes);
-  if (encoding === "deflate") return inflateSync(bytes);
-  return bytes;
 }

@@ -44,7 +44,8 @@ export async function exchangeBytes(url: string, bytes: Buffer, method = "GET"):
   return reply ?? parse(received, method, true);
 }
 
-function parse(bytes: Buffer, method: string, hasEnded: boolean): Reply | undefined {
+/** Reads the first reply that is not an interim one. @returns undefined while it is not whole */
+export function parse(bytes: Buffer, method: string, hasEnded: boolean): Reply | undefined {
   const end = bytes.indexOf("\r\n\r\n");
   if (end < 0) return undefined;
   const [first = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n");
@@ -56,7 +57,7 @@ function parse(bytes: Buffer, method: string, hasEnded: boolean): Reply | undefi
   if (method === "HEAD" || status === 204 || status === 304) return { ...reply, body: Buffer.alloc(0) };
   const fieldNamed = (wanted: string) => headers.find(([name]) => name.toLowerCase() === wanted)?.[1];
   if (fieldNamed("transfer-encoding") === "chunked") {
-    const chunks = unchunk(rest);
+    const chunks = unchunk(rest, hasEnded);
     return chunks === undefined ? undefined : { ...reply, ...chunks };
   }
   const length = fieldNamed("content-length");
@@ -64,11 +65,11 @@ function parse(bytes: Buffer, method: string, hasEnded: boolean): Reply | undefi
   return rest.length < Number(length) ? undefined : { ...reply, body: rest.subarray(0, Number(length)) };
 }
 
-function unchunk(bytes: Buffer): Pick<Reply, "body" | "trailers"> | undefined {
+function unchunk(bytes: Buffer, hasEnded: boolean): Pick<Reply, "body" | "trailers"> | undefined {
   const chunks: Buffer[] = [];
   for (let at = 0; ; ) {
     const end = bytes.indexOf("\r\n", at);
-    if (end < 0) return undefined;
+    if (end < 0) return hasEnded ? { body: Buffer.concat(chunks), trailers: [] } : undefined;
     const size = Number.parseInt(bytes.toString("latin1", at, end), 16);
     if (size === 0) {
       const last = bytes.indexOf("\r\n\r\n", end);

@@ -55,7 +55,8 @@ function settled(text: string): string {
     .replace(/("duration_ms":)\d+/g, "$10");
 }
 
-function decoded({ body, headers }: Reply): Buffer {
+/** The body of a reply without its encoding. */
+export function decoded({ body, headers }: Pick<Reply, "body" | "headers">): Buffer {
   const encoding = headers.find(([name]) => name.toLowerCase() === "content-encoding")?.[1];
   if (encoding === "gzip" && body.length > 0) return gunzipSync(body);
   return encoding === "br" && body.length > 0 ? brotliDecompressSync(body) : body;
