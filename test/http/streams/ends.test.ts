@@ -86,7 +86,7 @@ it.each(kinds)("%s: a stream ends when its client leaves", async (kind: Kind) =>
 
 // These have services of their own, and wait most of the time.
 it.concurrent("streams of all kinds end with the service", async () => {
-  const stopping = await startStreaming({}, { config: { drainTimeoutMs: 600_000 } });
+  const stopping = await startStreaming({}, { db: service.db, config: { drainTimeoutMs: 600_000 } });
   const streams = await Promise.all(kinds.map((kind) => openStream(stopping, kind)));
   const closed = stopping.app.close();
   const stopped = { code: "unavailable", message: "The service is stopping.", retryAfterSeconds: 1 };
@@ -96,7 +96,7 @@ it.concurrent("streams of all kinds end with the service", async () => {
 });
 
 it.concurrent("streams of all kinds end after their maximum duration and say how to continue", async () => {
-  const brief = await startStreaming({ maxMs: 2_000 });
+  const brief = await startStreaming({ maxMs: 2_000 }, { db: service.db });
   const begun = performance.now();
   const streams = await Promise.all(kinds.map((kind) => openStream(brief, kind)));
   const tooOld = {
