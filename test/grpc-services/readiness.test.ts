@@ -98,19 +98,6 @@ describe("readiness", () => {
     expect(await readiness.isServing()).toBe(true);
   });
 
-  it("tells every watcher of a stop, and later watchers, too", async () => {
-    const shutdown = new AbortController();
-    const readiness = new Readiness(async () => undefined, quiet, shutdown.signal);
-    const watchers = [follow(readiness), follow(readiness)];
-    await vi.advanceTimersByTimeAsync(0);
-    shutdown.abort(new StoaError("unavailable", "The service is stopping.", { retryAfterSeconds: 1 }));
-    const late = follow(readiness);
-    await Promise.all([...watchers, late].map(({ ended }) => ended));
-    for (const { received } of watchers) expect(received).toEqual([true, false, "unavailable"]);
-    expect(late.received).toEqual([false, "unavailable"]);
-    expect(await readiness.isServing()).toBe(false);
-  });
-
   it("tells everybody of a stop that is announced, and ends no watch before the stop", async () => {
     const [shutdown, announced] = [new AbortController(), new AbortController()];
     const stopping = new StoaError("unavailable", "The service is stopping.");
