@@ -73,40 +73,16 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     },
     onlyRpc: echo("OnlyRpc"),
   };
-  const table: ServiceTable = {
-    services: [{ service: EchoService, implementation }],
-    async authenticate(_rpc, _holder, { authorization }) {
-      credentials.push(authorization);
-      if (authorization === "Bearer broken") throw new TypeError("the secret is hunter2");
-      if (authorization !== "Bearer good") throw new StoaError("unauthorized", "This needs a good key.");
-      return "the caller" as never;
-    },
-    checkRegistration() {},
-    keys: noKeys,
-    sharing: [],
-    slow: [],
-    refuseKeys: async () => {},
-    beginCall: () => 10_000,
+  const authenticate: ServiceTable["authenticate"] = async (_rpc, _holder, { authorization }) => {
+    credentials.push(authorization);
+    if (authorization === "Bearer broken") throw new TypeError("the secret is hunter2");
+    if (authorization !== "Bearer good") throw new StoaError("unauthorized", "This needs a good key.");
+    return "the caller" as never;
   };
-  const stream = { write: (line: string) => void log.push(JSON.parse(line)) };
   const shutdown = new AbortController();
-  const times = { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 75_000, drainTimeoutMs: 100 };
-  const handle: Handler = (_request, response) => void response.destroy();
-  const port = new Port(times, { handle, refuse: (status) => ({ status, body: "{}" }) });
-  const pinoLog = pino({ level: "info" }, stream);
-  const readiness = new Readiness(async () => undefined, pinoLog, shutdown.signal);
-  const server = await createServer({
-    table,
-    tools: createToolServices(table, readiness, shutdown.signal),
-    checkReady: () => readiness.check(),
-    shutdown: shutdown.signal,
-    limiter: createRateLimiter(undefined, Date.now),
-    streams: defaultStreamLimits,
-    overload: { heapShare: undefined, residentBytes: undefined },
-    trustProxy: [],
-    logAddresses: "full",
-    log: pinoLog,
-    port,
+  const service = { service: EchoService, implementation };
+  const { server, port } = await serverOf(service, shutdown.signal, authenticate, (line) => {
+    log.push(JSON.parse(line));
   });
   server.serve();
   const number = await port.listen({ host: "127.0.0.1", port: 0 });
@@ -129,14 +105,49 @@ export async function startFixtureServer(): Promise<FixtureServer> {
   };
 }
 
-/** The keys of a service without API keys. */
-export const noKeys: ServiceTable["keys"] = {
-  shown: () => undefined,
-  agentOf: () => undefined,
-  findUnknown: async () => undefined,
-  find: async () => undefined,
-  refusalOfStreams: async () => undefined,
-};
+/** A server of one service, which does not listen yet. @throws Error if its contract or its implementation is at fault */
+export async function serverOf(
+  service: ServiceTable["services"][number],
+  shutdown = new AbortController().signal,
+  authenticate: ServiceTable["authenticate"] = async () => undefined,
+  write: (line: string) => void = () => {},
+) {
+  const table: ServiceTable = {
+    services: [service],
+    authenticate,
+    checkRegistration() {},
+    keys: {
+      shown: () => undefined,
+      agentOf: () => undefined,
+      findUnknown: async () => undefined,
+      find: async () => undefined,
+      refusalOfStreams: async () => undefined,
+    },
+    sharing: [],
+    slow: [],
+    refuseKeys: async () => {},
+    beginCall: () => 10_000,
+  };
+  const times = { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 75_000, drainTimeoutMs: 100 };
+  const handle: Handler = (_request, response) => void response.destroy();
+  const port = new Port(times, { handle, refuse: (status) => ({ status, body: "{}" }) });
+  const log = pino({ level: "info" }, { write });
+  const readiness = new Readiness(async () => undefined, log, shutdown);
+  const server = await createServer({
+    table,
+    tools: createToolServices(table, readiness, shutdown),
+    checkReady: () => readiness.check(),
+    shutdown,
+    limiter: createRateLimiter(undefined, Date.now),
+    streams: defaultStreamLimits,
+    overload: { heapShare: undefined, residentBytes: undefined },
+    trustProxy: [],
+    logAddresses: "full",
+    log,
+    port,
+  });
+  return { server, port };
+}
 
 /** Bytes that are not text in any encoding. */
 export const rawBytes = Buffer.from([0, 255, 254, 10, 13, 0x7b, 0xc3, 0x28]);

@@ -7,18 +7,13 @@ import { type FixtureServer, startFixtureServer } from "../../support/fixture-se
 import { type Service, startService } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
 import { exchangeBytes, exchangeHttp1, exchangeHttp2, openSession, type Reply } from "../recorded/exchange.ts";
+import { frame } from "../recorded/rpc-cases.ts";
 
 interface Ask {
   method?: string;
   target: string;
   headers?: readonly (readonly [string, string])[];
   body?: Buffer;
-}
-
-function frame(data: Uint8Array): Buffer {
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt32BE(data.length, 1);
-  return Buffer.concat([prefix, data]);
 }
 
 const get = (target: string, more: Partial<Ask> = {}): Ask => ({ target, ...more });

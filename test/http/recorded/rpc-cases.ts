@@ -2,7 +2,8 @@
 import { gzipSync } from "node:zlib";
 import type { Case } from "./cases.ts";
 
-function frame(data: Uint8Array | string, flags = 0, length = Buffer.from(data).length): Buffer {
+/** Puts a message into an envelope, with any flags and any length in its prefix. */
+export function frame(data: Uint8Array | string, flags = 0, length = Buffer.from(data).length): Buffer {
   const prefix = Buffer.alloc(5);
   prefix.writeUInt8(flags);
   prefix.writeUInt32BE(length, 1);

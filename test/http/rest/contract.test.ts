@@ -1,13 +1,8 @@
+// A contract with a fault, or without an implementation, keeps a service from starting.
 import type { DescService } from "@bufbuild/protobuf";
-import { pino } from "pino";
 import { expect, it } from "vitest";
-import type { Handler } from "../../../src/http/port/connection.ts";
-import { Port } from "../../../src/http/port/port.ts";
-import { createServer } from "../../../src/http/server.ts";
-import { createRateLimiter } from "../../../src/rate-limits/rate-limiter.ts";
-import { defaultStreamLimits } from "../../../src/rate-limits/stream-limits.ts";
 import { BrokenService } from "../../support/fixture.ts";
-import { noKeys } from "../../support/fixture-server.ts";
+import { serverOf } from "../../support/fixture-server.ts";
 
 /** Makes a server of some RPCs of the broken service, which does not listen. */
 async function serve(...names: string[]): Promise<void> {
@@ -17,31 +12,7 @@ async function serve(...names: string[]): Promise<void> {
   const implementation = Object.fromEntries(
     methods.filter(({ name }) => name !== "NotImplemented").map(({ localName }) => [localName, () => ({})]),
   );
-  const table = {
-    services: [{ service, implementation }],
-    authenticate: async () => undefined,
-    checkRegistration() {},
-    keys: noKeys,
-    sharing: [],
-    slow: [],
-    refuseKeys: async () => {},
-    beginCall: () => 10_000,
-  };
-  const times = { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 75_000, drainTimeoutMs: 100 };
-  const handle: Handler = (_request, response) => void response.destroy();
-  const port = new Port(times, { handle, refuse: (status) => ({ status, body: "{}" }) });
-  const server = await createServer({
-    table,
-    checkReady: async () => undefined,
-    shutdown: new AbortController().signal,
-    limiter: createRateLimiter(undefined, Date.now),
-    streams: defaultStreamLimits,
-    overload: { heapShare: undefined, residentBytes: undefined },
-    trustProxy: [],
-    logAddresses: "full",
-    log: pino({ level: "silent" }),
-    port,
-  });
+  const { server } = await serverOf({ service, implementation });
   await server.close();
 }
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterEach, expect, it, vi } from "vitest";
 import { startFixtureServer } from "../../support/fixture-server.ts";
-import { frame } from "./cases.ts";
+import { frame } from "../recorded/rpc-cases.ts";
 
 const count = 20;
 const large = Buffer.from(JSON.stringify({ name: "x".repeat(50_000) }));
