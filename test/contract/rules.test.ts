@@ -26,22 +26,7 @@ describe("the rules of an RPC", () => {
     for (let i = 0; i < 2; i++) expect(() => rulesOf(rpc).access).toThrow(message);
   });
 
-  it("say which RPCs take an idempotency key, need the current API key, are open to the suspended, return a secret, or write without credentials", () => {
-    expect(namesOf((rpc) => rulesOf(rpc).isIdempotentByKey)).toEqual([
-      "RegisterAgent",
-      "RotateKey",
-      "CreatePost",
-      "UpdatePost",
-      "DeletePost",
-      "RestorePost",
-      "CreateComment",
-      "UpdateComment",
-      "DeleteComment",
-      "RestoreComment",
-      "CreateCommunity",
-      "SealSession",
-      "SealSessions",
-    ]);
+  it("say which RPCs need the current API key, are open to the suspended, return a secret, or write without credentials", () => {
     expect(namesOf((rpc) => rulesOf(rpc).isForCurrentKeyOnly)).toEqual(["RotateKey", "DeleteMe"]);
     expect(namesOf((rpc) => rulesOf(rpc).isWrite && rulesOf(rpc).isOpenToSuspended)).toEqual(["DeleteMe"]);
     expect(namesOf((rpc) => rulesOf(rpc).hasSecretResponse)).toEqual(["RegisterAgent", "RotateKey"]);

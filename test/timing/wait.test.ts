@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createDeferred, untilAborted, withTimeout } from "../../src/timing/wait.ts";
+import { createDeferred, untilAborted } from "../../src/timing/wait.ts";
 
 const gone = new Error("gone");
 
@@ -13,8 +13,9 @@ function abortable() {
   return { signal, abort: () => controller.abort(gone), listeners: () => getEventListeners(signal, "abort").length };
 }
 
-describe("createDeferred", () => {
-  test.each(["resolve", "reject", "timeout", "abort"] as const)("%s leaves no timer and no listener", async (end) => {
+test.each(["resolve", "reject", "timeout", "abort"] as const)(
+  "a deferred leaves no timer and no listener after %s",
+  async (end) => {
     const { signal, abort, listeners } = abortable();
     const late = new Error("late");
     const deferred = createDeferred<number>({ signal, ms: 1_000, onTimeout: ({ reject }) => reject(late) });
@@ -26,22 +27,11 @@ describe("createDeferred", () => {
     else vi.advanceTimersByTime(1_000);
     expect([listeners(), vi.getTimerCount()]).toEqual([0, 0]);
     expect(await outcome).toBe(end === "resolve" ? 1 : end === "timeout" ? late : gone);
-  });
-});
+  },
+);
 
-describe("waits for a promise", () => {
-  test("withTimeout gives the value, and undefined after its time", async () => {
-    await expect(withTimeout(Promise.resolve(1), 1_000)).resolves.toBe(1);
-    expect(vi.getTimerCount()).toBe(0);
-    const late = withTimeout(new Promise(() => {}), 1_000);
-    // Within one turn of the event loop, nothing else in the process sets a timer.
-    vi.advanceTimersByTime(999);
-    expect(vi.getTimerCount()).toBe(1);
-    vi.advanceTimersByTime(1);
-    await expect(late).resolves.toBeUndefined();
-  });
-
-  test("untilAborted leaves no listener on a long-lived signal, however the promise ends", async () => {
+describe("untilAborted", () => {
+  test("leaves no listener on a long-lived signal, however the promise ends", async () => {
     const { signal, abort, listeners } = abortable();
     for (let count = 0; count < 100; count++) {
       await untilAborted(Promise.resolve(count), signal);

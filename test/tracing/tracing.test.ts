@@ -68,6 +68,8 @@ async function spansOf({ traceId }: Caller, count: number): Promise<Span[]> {
 const attributesOf = ({ attributes }: Span): Record<string, unknown> =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue]));
 const attribute = (span: Span, name: string) => attributesOf(span)[name];
+/** The first span of a caller's trace. */
+const spanOf = async (caller: Caller) => (await spansOf(caller, 1))[0] as Span;
 
 const overConnect =
   (make: typeof createConnectTransport, options: object = {}) =>
@@ -128,10 +130,10 @@ describe("a call", () => {
   ])("is a span of the caller's trace, and the response names it: %s", async (_, callBy, name, kind, attributes) => {
     const caller = newCaller();
     const answered = await callBy(caller);
-    const [span] = await spansOf(caller, 1);
+    const span = await spanOf(caller);
     expect(span).toMatchObject({ name, kind, parentSpanId: caller.spanId });
-    expect(attributesOf(span as Span)).toEqual({ ...attributes, "rpc.method": method, "stoa.outcome": "ok" });
-    expect(answered).toBe(`00-${caller.traceId}-${span?.spanId}-01`);
+    expect(attributesOf(span)).toEqual({ ...attributes, "rpc.method": method, "stoa.outcome": "ok" });
+    expect(answered).toBe(`00-${caller.traceId}-${span.spanId}-01`);
     expect([...resources]).toEqual(expect.arrayContaining(["service.name=porch", "team=stoics"]));
   });
 
@@ -150,11 +152,11 @@ describe("a call", () => {
   it("that is refused has its code, and is no failure of the service", async () => {
     const caller = newCaller();
     await service.rest("posts/999999", { headers: caller.headers });
-    const [span] = await spansOf(caller, 1);
-    expect(attribute(span as Span, "stoa.outcome")).toBe("not_found");
-    expect(attribute(span as Span, "http.response.status_code")).toBe(404);
-    expect(attribute(span as Span, "error.type")).toBeUndefined();
-    expect(span?.status.code ?? 0).toBe(0);
+    const span = await spanOf(caller);
+    expect(attribute(span, "stoa.outcome")).toBe("not_found");
+    expect(attribute(span, "http.response.status_code")).toBe(404);
+    expect(attribute(span, "error.type")).toBeUndefined();
+    expect(span.status.code ?? 0).toBe(0);
   });
 
   it("that is refused has the name that the protocol gives to the code", async () => {
@@ -165,16 +167,16 @@ describe("a call", () => {
       const caller = newCaller();
       const posts = createClient(PostService, make({ baseUrl: service.url, httpVersion: "2" }));
       await expect(posts.getPost({ id: 999_999n }, caller)).rejects.toThrow();
-      const [span] = await spansOf(caller, 1);
-      expect(attribute(span as Span, "rpc.status_code")).toBe(code);
+      const span = await spanOf(caller);
+      expect(attribute(span, "rpc.status_code")).toBe(code);
     }
   });
 
   it("shows no key that is in an address by mistake", async () => {
     const caller = newCaller();
     await service.rest(`agents/${agent.key}`, { headers: caller.headers });
-    const [span] = await spansOf(caller, 1);
-    expect(attribute(span as Span, "url.path")).toBe("/api/v1/agents/…");
+    const span = await spanOf(caller);
+    expect(attribute(span, "url.path")).toBe("/api/v1/agents/…");
   });
 
   it("that streams is a span until the stream ends", async () => {
@@ -188,10 +190,10 @@ describe("a call", () => {
         for await (const { receipt } of stream) if (receipt) controller.abort();
       })(),
     ).rejects.toThrow();
-    const [span] = await spansOf(caller, 1);
+    const span = await spanOf(caller);
     expect(span).toMatchObject({ name: "stoa.v1.LedgerService/StreamReceipts", parentSpanId: caller.spanId });
-    expect(attribute(span as Span, "stoa.outcome")).toBe("canceled");
-    expect(attribute(span as Span, "rpc.status_code")).toBe("CANCELLED");
+    expect(attribute(span, "stoa.outcome")).toBe("canceled");
+    expect(attribute(span, "rpc.status_code")).toBe("CANCELLED");
   });
 
   it.each([
@@ -206,10 +208,10 @@ describe("a call", () => {
     >;
     const url = `${service.url}/stoa.v1.LedgerService/StreamReceipts`;
     await (await fetch(url, { method: "POST", headers, body })).arrayBuffer();
-    const [span] = await spansOf(caller, 1);
+    const span = await spanOf(caller);
     expect(span).toMatchObject({ name: "stoa.v1.LedgerService/StreamReceipts", parentSpanId: caller.spanId });
-    expect(attribute(span as Span, "stoa.outcome")).toBe(code);
-    expect(span?.status.code ?? 0).toBe(0);
+    expect(attribute(span, "stoa.outcome")).toBe(code);
+    expect(span.status.code ?? 0).toBe(0);
   });
 
   it.each(["00-zz-bb-01", `00-${"0".repeat(32)}-${"b".repeat(16)}-01`, "x".repeat(5000)])(

@@ -20,15 +20,7 @@ export function jsonBodies(
       ),
     ),
   );
-  const more = fc.constantFrom(
-    '"extra":1',
-    '"__proto__":{}',
-    '"ok":false',
-    '"title":"again"',
-    '"name":"again"',
-    '"\\u0000":0',
-    "",
-  );
+  const more = fc.constantFrom('"extra":1', '"__proto__":{}', '"ok":false', '"title":"again"', '"\\u0000":0', "");
   const object = fc.tuple(members, rarely(more)).map(([each, extra]) => {
     return Buffer.from(`{${[...each, extra].filter((member) => member !== undefined).join(",")}}`).toString("latin1");
   });
@@ -54,12 +46,10 @@ export function jsonBodies(
         "null",
         "[]",
         '"text"',
-        "5",
-        "{}",
         "\xef\xbb\xbf{}",
         " {} ",
         "{}{}",
-        `{"a":"${"x".repeat(270_000)}"}`,
+        `"${"x".repeat(270_000)}"`,
       ),
     },
   );

@@ -11,23 +11,9 @@ const oddValue = fc.oneof(
 );
 
 const fitting: { [name: string]: string[] } = {
-  "Idempotency-Key": [
-    "k",
-    "x".repeat(15),
-    "0123456789abcdef",
-    "x".repeat(128),
-    "x".repeat(129),
-    "a key of words with spaces",
-  ],
-  "Content-Type": [
-    "application/json",
-    "text/plain",
-    "application/json; charset=utf-16",
-    "application/grpc",
-    "application/x-www-form-urlencoded",
-    "/",
-    "multipart/form-data",
-  ],
+  // Keys have 16 to 128 characters without spaces.
+  "Idempotency-Key": ["x".repeat(15), "0123456789abcdef", "x".repeat(128), "x".repeat(129), "a key of words"],
+  "Content-Type": ["application/json", "text/plain", "application/json; charset=utf-16", "application/grpc", "/"],
   Accept: ["*/*", "application/json", "text/html", "text/event-stream", "application/xml;q=0", "a/b;q=x"],
   "Accept-Encoding": ["gzip", "br", "deflate", "identity;q=0", "*", "*;q=0", "gzip;q=1.0, br;q=0.5", "zstd"],
   "X-Request-Id": ["mine", "a b", "x".repeat(128), "x".repeat(129)],

@@ -47,22 +47,7 @@ function targets({ rpc, template, hasBody }: RestBinding, known: Known): Arbitra
       { weight: 8, arbitrary: textOf(variable, known).map(percentEncode) },
       {
         weight: 1,
-        arbitrary: fc.constantFrom(
-          "",
-          "%",
-          "%zz",
-          "%ff",
-          "%00",
-          "..",
-          ".",
-          "a%2Fb",
-          "%2F",
-          ":",
-          "*",
-          "1/",
-          "+1",
-          "%31",
-        ),
+        arbitrary: fc.constantFrom("", "%", "%zz", "%ff", "%00", "..", "a%2Fb", "%2F", ":", "*", "1/", "+1", "%31"),
       },
     );
   });
@@ -72,16 +57,7 @@ function targets({ rpc, template, hasBody }: RestBinding, known: Known): Arbitra
     fc.tuple(fc.constant(each.name), textOf(each, known).map(percentEncode)).map((pair) => pair.join("=")),
   );
   const odd = fc.constantFrom(
-    "&",
-    "=",
-    "%zz=1",
-    "a=%zz",
-    "limit",
-    "limit=1&limit=1",
-    "%6cimit=1",
-    "a[]=1",
-    "ok=false",
-    "__proto__=1",
+    ..."& = %zz=1 a=%zz limit limit=1&limit=1 %6cimit=1 a[]=1 ok=false __proto__=1".split(" "),
   );
   const query = fc
     .tuple(

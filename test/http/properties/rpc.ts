@@ -1,6 +1,8 @@
 // Calls over the Connect protocol, in JSON and binary, and what may come back.
 import { type DescMethod, fromBinary, fromJsonString, type Message, toBinary } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
+import type { Code } from "@connectrpc/connect";
+import { codeFromString, codeToHttpStatus } from "@connectrpc/connect/protocol-connect";
 import fc, { type Arbitrary } from "fast-check";
 import { expect } from "vitest";
 import { ErrorDetailSchema } from "../../../gen/stoa/v1/error_pb.js";
@@ -73,26 +75,6 @@ function enveloped(message: Arbitrary<Buffer>): Arbitrary<Buffer> {
   });
 }
 
-/** The HTTP status of each code of the protocol, https://connectrpc.com/docs/protocol#error-codes */
-const statusOf: { [code: string]: number } = {
-  canceled: 499,
-  unknown: 500,
-  invalid_argument: 400,
-  deadline_exceeded: 504,
-  not_found: 404,
-  already_exists: 409,
-  permission_denied: 403,
-  resource_exhausted: 429,
-  failed_precondition: 400,
-  aborted: 409,
-  out_of_range: 400,
-  unimplemented: 501,
-  internal: 500,
-  unavailable: 503,
-  data_loss: 500,
-  unauthenticated: 401,
-};
-
 /** What Connect itself may say, before any code of ours runs: of messages that it cannot decode, and of its own headers. */
 const ofConnect = ["invalid_argument", "unimplemented", "resource_exhausted", "deadline_exceeded"];
 
@@ -123,7 +105,8 @@ export function checkCall(
   if (status === 415) return void expect(body.length, shown).toBe(0);
   const error = JSON.parse(body.toString("utf8"));
   if (error.ok === false) return void expect([400, 408, 417, 431], shown).toContain(status);
-  expect(status, shown).toBe(statusOf[error.code]);
+  // https://connectrpc.com/docs/protocol#error-codes
+  expect(status, shown).toBe(codeToHttpStatus(codeFromString(error.code) as Code));
   checkError(error, shown);
   return undefined;
 }

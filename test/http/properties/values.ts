@@ -7,21 +7,7 @@ import { field as rulesOf } from "../../../gen/buf/validate/validate_pb.js";
 export type Known = { [field: string]: (string | number)[] };
 
 /** What a text may hold: letters, combining and astral ones, right to left, controls, half a character, and quotes. */
-const units = [
-  "a",
-  "Z",
-  "-",
-  "é",
-  "e\u0301",
-  "😀",
-  "👩🏽‍🚀",
-  "\u05d0",
-  "\u202e",
-  "\u0000",
-  "\u007f",
-  "\u0085",
-  "\u2028",
-];
+const units = "a Z - é e\u0301 😀 👩🏽‍🚀 \u05d0 \u202e \u0000 \u007f \u0085 \u2028".split(" ");
 const oddUnits = ["\ufeff", "\ufffd", "\uffff", "\ud800", "\udfff", "\n", "\t", '"', "\\", "<", "%", "'", " "];
 
 const around = (min: number, max: number) =>
@@ -42,13 +28,10 @@ function texts(min: number, max: number): Arbitrary<string> {
   );
 }
 
-const oddNumbers = ["0", "-1", "1", "1.0", "1e0", "1.5", "-0", "1e400", "2147483648", "9007199254740991"].concat([
-  "9007199254740992",
-  "9007199254740993",
-  "9223372036854775807",
-  "9223372036854775808",
-  "-9223372036854775809",
-]);
+const oddNumbers = ["0", "-1", "1", "1.0", "1e0", "1.5", "-0", "1e400", "2147483648"].concat(
+  // Around the last number that JSON has exactly, and around the last of 64 bits.
+  ["9007199254740991", "9007199254740992", "9223372036854775807", "9223372036854775808", "-9223372036854775809"],
+);
 
 function numbers(min: bigint | undefined, max: bigint | undefined): Arbitrary<string> {
   const low = min ?? 0n;
