@@ -15,6 +15,7 @@ it.each(Object.keys(sets))("over HTTP/1.1, replies are as recorded: %s", async (
       cases,
       keys,
       withLength((request) => exchangeHttp1(service.url, request)),
+      service.log,
     ),
   );
 });
@@ -27,6 +28,7 @@ it("replies that tell of limits are as recorded", async () => {
       limitedCases(),
       keys,
       withLength((request) => exchangeHttp1(service.url, request)),
+      service.log,
     ),
   );
 });
@@ -37,5 +39,6 @@ it("replies to malformed requests are as recorded", async () => {
   for (const [name, text] of Object.entries(malformed)) {
     recorder.add(name, await exchangeBytes(service.url, Buffer.from(text, "latin1")));
   }
+  await recorder.finish(service.log);
   compare("malformed", recorder);
 });

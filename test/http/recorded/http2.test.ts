@@ -12,6 +12,6 @@ it.each(Object.keys(sets))("over HTTP/2, replies are as recorded: %s", async (se
     if (session.closed || session.destroyed) session = openSession(service.url);
     return exchangeHttp2(session, request);
   });
-  compare(`${set}-http2`, await record(cases, keys, send));
+  compare(`${set}-http2`, await record(cases, keys, send, service.log));
   session.destroy();
 });

@@ -3,6 +3,7 @@
 const head = (first: string, ...lines: string[]) => `${[first, ...lines].join("\r\n")}\r\n\r\n`;
 const host = "Host: stoa.example";
 const get = "GET /api/v1/posts/1 HTTP/1.1";
+const receipts = "/stoa.v1.LedgerService/StreamReceipts";
 const post = "POST /api/v1/posts HTTP/1.1";
 
 /** What is sent on a connection, by name. */
@@ -10,6 +11,16 @@ export const malformed: Readonly<Record<string, string>> = {
   "no HTTP": "hello\r\n\r\n",
   "HTTP/0.9": "GET /\r\n\r\n",
   "HTTP/1.0": head("GET /api/v1/posts/1 HTTP/1.0"),
+  "gRPC by HTTP/1.0": head("POST /stoa.v1.PostService/GetPost HTTP/1.0", host, "Content-Type: application/grpc"),
+  "a stream of gRPC by HTTP/1.0": head(`POST ${receipts} HTTP/1.0`, host, "Content-Type: application/grpc"),
+  "gRPC-Web by HTTP/1.0, which need not name a host": head(
+    `POST ${receipts} HTTP/1.0`,
+    "Content-Type: application/grpc-web",
+  ),
+  "Connect by HTTP/1.0, which need not name a host": head(
+    `POST ${receipts} HTTP/1.0`,
+    "Content-Type: application/connect+json",
+  ),
   "HTTP/1.2": head("GET / HTTP/1.2", host),
   "HTTP/3.0": head("GET / HTTP/3.0", host),
   "no host": head(get),

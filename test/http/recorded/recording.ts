@@ -1,4 +1,5 @@
-// Each reply of the service to some thousand requests, good and bad, as it was recorded: status, header fields, body, trailers.
+// Each reply of the service to some thousand requests, good and bad, as it was recorded: status, header fields, body, trailers,
+// and what the request's one line in the log says of the operation and the outcome.
 // A change of the edge must not change them. `STOA_RECORD=1 npm test -- test/http/recorded` records them anew; the commit
 // then says why each difference is right.
 import { createHash } from "node:crypto";
@@ -6,6 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { expect } from "vitest";
 import { type Service, type ServiceOptions, startService } from "../../support/service.ts";
+import { waitUntil } from "../../support/wait.ts";
 import type { Case } from "./cases.ts";
 import type { exchangeHttp1, Reply } from "./exchange.ts";
 import { mcpCases } from "./mcp-cases.ts";
@@ -13,7 +15,8 @@ import { restCases } from "./rest-cases.ts";
 import { rpcCases } from "./rpc-cases.ts";
 
 /** A reply as it is recorded. Header fields that many replies share are in `Recording.fields`. */
-type Recorded = readonly [status: number, fields: number, body: string, trailers?: string] | "no reply";
+type Recorded = readonly [status: number, fields: number, body: string, noted: string, trailers?: string] | "no reply";
+type Log = readonly Record<string, unknown>[];
 
 interface Recording {
   fields: string[];
@@ -83,28 +86,49 @@ function fieldsText(fields: readonly [string, string][], hasDuration = false): s
 
 export class Recorder {
   readonly recording: Recording = { fields: [], replies: {} };
+  readonly #replies = new Map<string, Reply | undefined>();
 
   add(name: string, reply: Reply | undefined): void {
     let unique = name;
-    for (let count = 2; unique in this.recording.replies; count++) unique = `${name} (${count})`;
-    if (reply === undefined) {
-      this.recording.replies[unique] = "no reply";
-      return;
-    }
+    for (let count = 2; this.#replies.has(unique); count++) unique = `${name} (${count})`;
+    this.#replies.set(unique, reply);
+  }
+
+  /** Records what was added, when each request has its line in the log. */
+  async finish(log: Log): Promise<void> {
+    const lines = () => log.filter(({ msg }) => String(msg).startsWith("request"));
+    await waitUntil("the lines of the requests", () => {
+      const ids = new Set(lines().map(({ reqId }) => reqId));
+      return [...this.#replies.values()].every((reply) => reply === undefined || ids.has(idOf(reply)));
+    });
+    const byId = Map.groupBy(lines(), ({ reqId }) => reqId);
+    for (const [name, reply] of this.#replies) this.recording.replies[name] = this.#recorded(name, reply, byId);
+  }
+
+  #recorded(name: string, reply: Reply | undefined, lines: ReadonlyMap<unknown, Log>): Recorded {
+    if (reply === undefined) return "no reply";
     const text = fieldsText(reply.headers, name.includes("/house/verify"));
     let index = this.recording.fields.indexOf(text);
     if (index === -1) index = this.recording.fields.push(text) - 1;
+    const ofReply = lines.get(idOf(reply)) ?? [];
+    const noted = ofReply
+      .map(({ operation = "-", code = "-", msg }) => `${operation} ${code}${msg === "request" ? "" : ` ${msg}`}`)
+      .join(", ");
     const trailers = fieldsText(reply.trailers);
-    const recorded = [reply.status, index, bodyText(reply)] as const;
-    this.recording.replies[unique] = trailers === "" ? recorded : [...recorded, trailers];
+    const recorded = [reply.status, index, bodyText(reply), noted] as const;
+    return trailers === "" ? recorded : [...recorded, trailers];
   }
+}
+
+function idOf({ headers }: Reply): string | undefined {
+  return headers.find(([name]) => name.toLowerCase() === "x-request-id")?.[1];
 }
 
 /** Shows a recorded reply whole, so that recordings with other lists of fields can be compared. */
 function shown({ fields }: Recording, reply: Recorded | undefined): string {
   if (reply === undefined || reply === "no reply") return String(reply);
-  const [status, index, body, trailers] = reply;
-  return [status, fields[index], "", body, ...(trailers === undefined ? [] : ["", trailers])].join("\n");
+  const [status, index, body, noted, trailers] = reply;
+  return [status, fields[index], "", body, noted, ...(trailers === undefined ? [] : ["", trailers])].join("\n");
 }
 
 /** Compares what was recorded with the file of this name, or writes that file. */
@@ -133,6 +157,7 @@ export async function record(
   cases: readonly Case[],
   keys: ReadonlyMap<string, string>,
   send: (request: Parameters<typeof exchangeHttp1>[1]) => ReturnType<Send>,
+  log: Log,
 ) {
   const recorder = new Recorder();
   for (const { name, as, headers = [], ...request } of cases) {
@@ -140,6 +165,7 @@ export async function record(
       as === undefined || !keys.has(as) ? [] : [["Authorization", `Bearer ${keys.get(as)}`]];
     recorder.add(name, await send({ ...request, headers: [...key, ...headers] }));
   }
+  await recorder.finish(log);
   return recorder;
 }
 

@@ -65,6 +65,14 @@ function* enveloped(type: string): Generator<Case> {
     ["a stream to its end", streamed, frame(isJson ? '{"from": 1}' : one)],
     ["a stream beyond the head", streamed, frame(isJson ? '{"from": 99}' : Buffer.from([0x08, 0x63]))],
     ["a stream of garbage", streamed, frame(isJson ? "{" : garbage)],
+    ["a stream of nothing", streamed, undefined],
+    ["a stream of two messages", streamed, Buffer.concat([frame(""), frame("")])],
+    ["a stream of half a message", streamed, frame(get).subarray(0, 6)],
+    ["a stream of a message that is too large", streamed, frame(Buffer.alloc(300_000))],
+    ["a stream of an unknown encoding", streamed, frame(""), [["grpc-encoding", "lzw"]]],
+    ["a stream of a compressed message without an encoding", streamed, frame(get, 1)],
+    ["a stream with a timeout that is none", streamed, frame(""), [["grpc-timeout", "soon"]]],
+    ["a stream that begins nowhere", streamed, frame(isJson ? '{"from": []}' : garbage)],
   ];
   for (const [what, target, body, fields = [], as] of bodies) {
     const headers: Field[] = [["content-type", type], ["te", "trailers"], ...fields];

@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:http2";
 import { beforeAll, describe, expect, it } from "vitest";
-import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
 import { type Limited, startLimited } from "../../support/limited.ts";
 import { lockPost, someoneWaits } from "../../support/locks.ts";
 import { waitUntil } from "../../support/wait.ts";
@@ -52,17 +51,6 @@ describe("a request's line", () => {
     expect(line.bytes).toBeGreaterThan(300);
     expect(line.ms).toBeGreaterThan(0);
     expect(JSON.stringify(line)).not.toContain(key.slice(5));
-  });
-
-  it("has the operation, the agent and the outcome of an RPC", async () => {
-    const headers = withId("rpc", { authorization: `Bearer ${key}` });
-    await service
-      .connect(PostService, "grpc")
-      .getPost({ id: 4711n }, { headers })
-      .catch(() => {});
-    const route = "/stoa.v1.PostService/GetPost";
-    const address = "127.0.0.1";
-    expect(await lineOf("rpc")).toMatchObject({ route, operation: "GetPost", code: "not_found", address, agent });
   });
 
   it("says which limit refused it", async () => {

@@ -13,12 +13,13 @@ it("over HTTP/1.1, replies are as recorded", async () => {
   const exchange = (request: Request) => exchangeHttp1(server.url, request);
   const isChunked = ({ headers }: Request) => headers.some(([name]) => name === "transfer-encoding");
   const send = (request: Request) => (isChunked(request) ? exchange : withLength(exchange))(request);
-  compare("unary-http1", await record(unaryCases("1.1"), new Map(), send));
+  compare("unary-http1", await record(unaryCases("1.1"), new Map(), send, server.log));
 });
 
 it("over HTTP/2, replies are as recorded", async () => {
   const session = openSession(server.url);
-  compare("unary-http2", await record(unaryCases("2"), new Map(), (request) => exchangeHttp2(session, request)));
+  const send = (request: Request) => exchangeHttp2(session, request);
+  compare("unary-http2", await record(unaryCases("2"), new Map(), send, server.log));
   session.destroy();
 });
 
