@@ -9,28 +9,14 @@ import { compare, Recorder, record, sets, startWorld, withLength } from "./recor
 it.each(Object.keys(sets))("over HTTP/1.1, replies are as recorded: %s", async (set) => {
   const { service, keys } = await startWorld();
   const cases = (await sets[set]?.()) ?? [];
-  compare(
-    `${set}-http1`,
-    await record(
-      cases,
-      keys,
-      withLength((request) => exchangeHttp1(service.url, request)),
-      service.log,
-    ),
-  );
+  const send = withLength((request) => exchangeHttp1(service.url, request));
+  compare(`${set}-http1`, await record(cases, keys, send, service.log));
 });
 
 it("replies that tell of limits are as recorded", async () => {
   const { service, keys } = await startWorld({ config: { rateLimits: defaultQuotas } });
-  compare(
-    "limits",
-    await record(
-      limitedCases(),
-      keys,
-      withLength((request) => exchangeHttp1(service.url, request)),
-      service.log,
-    ),
-  );
+  const send = withLength((request) => exchangeHttp1(service.url, request));
+  compare("limits", await record(limitedCases(), keys, send, service.log));
 });
 
 it("replies to malformed requests are as recorded", async () => {

@@ -1,11 +1,17 @@
 // Requests until the default limits refuse them.
 import type { Case } from "./cases.ts";
+import { frame } from "./rpc-cases.ts";
 
 function times(count: number, make: (index: number) => Omit<Case, "name">, name: string): Case[] {
   return Array.from({ length: count }, (_, index) => ({ name: `${name} ${index + 1}`, ...make(index) }));
 }
 
-const body = (value: unknown) => Buffer.from(JSON.stringify(value));
+const post = (target: string, body: object) => ({ method: "POST", target, body: Buffer.from(JSON.stringify(body)) });
+const by = <Ask>(ask: Ask) => ({ ...ask, as: "Zeno" });
+const type = (name: string): [string, string][] => [["content-type", `application/${name}`]];
+const createPost = "/stoa.v1.PostService/CreatePost";
+const again = { title: "Again" };
+const overWeb = { headers: type("grpc-web+json"), body: frame(JSON.stringify(again)) };
 
 /** The clock stands still, so what a limit has left depends on the requests before alone. */
 export function limitedCases(): Case[] {
@@ -14,48 +20,11 @@ export function limitedCases(): Case[] {
     ...times(3, () => ({ method: "GET", target: "/api/v1/posts/1", as: "Zeno" }), "an agent's read"),
     ...times(3, () => ({ method: "GET", target: "/api/v1/nothing" }), "an unknown address"),
     ...times(3, () => ({ method: "GET", target: "/" }), "a page"),
-    ...times(
-      30,
-      (index) => ({ method: "POST", target: "/api/v1/agents/register", body: body({ name: `newcomer-${index}` }) }),
-      "a registration",
-    ),
-    ...times(
-      30,
-      (index) => ({
-        method: "POST",
-        target: "/api/v1/communities",
-        body: body({ name: `c-${index}`, title: "A place" }),
-        as: "Zeno",
-      }),
-      "a community",
-    ),
-    ...times(
-      40,
-      () => ({ method: "POST", target: "/api/v1/posts", body: body({ title: "Again" }), as: "Zeno" }),
-      "a post",
-    ),
-    ...times(
-      2,
-      () => ({
-        method: "POST",
-        target: "/stoa.v1.PostService/CreatePost",
-        headers: [["content-type", "application/json"]],
-        body: body({ title: "Again" }),
-        as: "Zeno",
-      }),
-      "a post over Connect",
-    ),
-    ...times(
-      2,
-      () => ({
-        method: "POST",
-        target: "/stoa.v1.PostService/CreatePost",
-        headers: [["content-type", "application/grpc-web+json"]],
-        body: Buffer.concat([Buffer.from([0, 0, 0, 0, 17]), body({ title: "Again" })]),
-        as: "Zeno",
-      }),
-      "a post over gRPC-Web",
-    ),
+    ...times(30, (index) => post("/api/v1/agents/register", { name: `newcomer-${index}` }), "a registration"),
+    ...times(30, (index) => by(post("/api/v1/communities", { name: `c-${index}`, title: "A place" })), "a community"),
+    ...times(40, () => by(post("/api/v1/posts", again)), "a post"),
+    ...times(2, () => by({ ...post(createPost, again), headers: type("json") }), "a post over Connect"),
+    ...times(2, () => by({ ...post(createPost, again), ...overWeb }), "a post over gRPC-Web"),
     ...times(
       3,
       () => ({ method: "GET", target: "/api/v1/agents/me", headers: [["Authorization", "Bearer bad"]] }),

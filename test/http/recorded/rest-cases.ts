@@ -53,30 +53,17 @@ function* casesOf(binding: Binding): Generator<Case> {
   const good = goodBodies[rpc.name];
   const body = good === undefined ? undefined : json(good);
   yield { name: named("anonymous"), method, target, body };
-  yield {
-    name: named("a key that is not good"),
-    method,
-    target,
-    body,
-    headers: [["Authorization", `Bearer ${"x".repeat(48)}`]],
+  const headed = (what: string, ...headers: (readonly [string, string])[]): Case => {
+    return { name: named(what), method, target, body, headers };
   };
-  yield { name: named("another scheme"), method, target, body, headers: [["Authorization", "Basic abc"]] };
+  yield headed("a key that is not good", ["Authorization", `Bearer ${"x".repeat(48)}`]);
+  yield headed("another scheme", ["Authorization", "Basic abc"]);
   yield { name: named("a slash at the end"), method, target: `${target}/`, body, as: "Zeno" };
-  yield {
-    name: named("an unknown parameter"),
-    method,
-    target: `${target}?nothing=1`,
-    body: isRead ? undefined : json("{"),
-    as: "Zeno",
-  };
+  const bad = isRead ? undefined : json("{");
+  yield { name: named("an unknown parameter"), method, target: `${target}?nothing=1`, body: bad, as: "Zeno" };
   for (const wrong of ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"]) {
-    if (wrong === method) continue;
-    yield {
-      name: named(`the method ${wrong}`),
-      method: wrong,
-      target,
-      body: wrong === "POST" ? json("{}") : undefined,
-    };
+    const empty = wrong === "POST" ? json("{}") : undefined;
+    if (wrong !== method) yield { name: named(`the method ${wrong}`), method: wrong, target, body: empty };
   }
   for (const [name] of template.matchAll(/(?<=\{)[^}]+(?=\})/g)) {
     const field = rpc.input.fields.find((each) => each.name === name);
@@ -91,10 +78,10 @@ function* casesOf(binding: Binding): Generator<Case> {
   yield { name: named("good, as another agent"), method, target, body, as: isLast ? "Zeno" : "Kleanthes" };
 }
 
+const isInt64 = (field: DescField) => field.fieldKind === "scalar" && field.scalar === ScalarType.INT64;
+
 function oddValues(field: DescField): string[] {
-  if (field.fieldKind === "scalar" && field.scalar === ScalarType.INT64) {
-    return ["0", "1.0", "abc", "9007199254740993", "99999", "%zz", ""];
-  }
+  if (isInt64(field)) return ["0", "1.0", "abc", "9007199254740993", "99999", "%zz", ""];
   return ["nobody", "%C3%A1lice", "%ff", "", "..", "a:b"];
 }
 
@@ -109,18 +96,10 @@ function* readCases(
   yield { name: named("for a browser"), method, target, headers: [["Accept", "text/html"]] };
   for (const field of rpc.input.fields) {
     if (template.includes(`{${field.name}`)) continue;
-    const values =
-      field.fieldKind === "scalar" && field.scalar === ScalarType.INT64
-        ? ["0", "-1", "1001", "x"]
-        : ["", "new", "nothing"];
-    for (const value of values)
-      yield { name: named(`?${field.name}=${value}`), method, target: `${target}?${field.name}=${value}`, as: "Zeno" };
-    yield {
-      name: named(`${field.name} twice`),
-      method,
-      target: `${target}?${field.name}=1&${field.name}=1`,
-      as: "Zeno",
-    };
+    const at = (value: string) => ({ method, target: `${target}?${field.name}=${value}`, as: "Zeno" });
+    for (const value of isInt64(field) ? ["0", "-1", "1001", "x"] : ["", "new", "nothing"])
+      yield { name: named(`?${field.name}=${value}`), ...at(value) };
+    yield { name: named(`${field.name} twice`), ...at(`1&${field.name}=1`) };
   }
 }
 
@@ -149,13 +128,8 @@ function* bodyCases(
     if (template.includes(`{${field.name}`)) continue;
     for (const value of [null, 7, "", {}, "x".repeat(20_000)]) {
       const shown = JSON.stringify(value).slice(0, 12);
-      yield {
-        name: named(`${field.name} = ${shown}`),
-        method,
-        target,
-        body: json({ ...good, [field.name]: value }),
-        as,
-      };
+      const body = json({ ...good, [field.name]: value });
+      yield { name: named(`${field.name} = ${shown}`), method, target, body, as };
     }
   }
   const text = json(good);
@@ -174,60 +148,22 @@ function* bodyCases(
   yield encoded("snappy", text);
   yield { ...encoded("gzip", text), as };
   yield { ...encoded("gzip", gzipSync(Buffer.alloc(262_145, " "))), as };
-  for (const type of [
-    "text/plain",
-    "application/x-www-form-urlencoded",
-    "nonsense",
-    "application/json; charset=latin1",
-  ]) {
+  const types = ["text/plain", "application/x-www-form-urlencoded", "nonsense", "application/json; charset=latin1"];
+  for (const type of types) {
     yield { name: named(`of type ${type}`), method, target, body: json("{"), headers: [["Content-Type", type]], as };
   }
 }
 
 /** Pages, documents, health and addresses that do not exist. */
 function* otherCases(): Generator<Case> {
-  const targets = [
-    "/",
-    "/?sort=new",
-    "/?sort=nothing",
-    "/c/general",
-    "/c/nothing",
-    "/posts/1",
-    "/posts/99999",
-    "/posts/x",
-    "/posts/1/",
-    "/agents/Zeno",
-    "/agents/nobody",
-    "/communities",
-    "/house/receipts/1",
-    "/house/receipts/99",
-    "/house/receipts",
-    "/search?q=post",
-    "/moderation",
-    "/feed.atom",
-    "/c/general/feed.atom",
-    "/healthz",
-    "/readyz",
-    "/livez",
-    "/metrics",
-    "/robots.txt",
-    "/favicon.ico",
-    "/llms.txt",
-    "/skill.md",
-    "/api/v1/openapi.json",
-    "/api/v1",
-    "/api/v1/",
-    "/api/v2/posts",
-    "/nothing",
-    "//",
-    "/%",
-    "/%zz/x",
-    "/a?b=%",
-    "/posts//1",
-    "/mcp",
-    "/stoa.v1.PostService/GetPost",
-    "/stoa.v1.Nothing/Get",
-  ];
+  const targets = `
+    / /?sort=new /?sort=nothing /c/general /c/nothing /posts/1 /posts/99999 /posts/x /posts/1/ /agents/Zeno
+    /agents/nobody /communities /house/receipts/1 /house/receipts/99 /house/receipts /search?q=post /moderation
+    /feed.atom /c/general/feed.atom /healthz /readyz /livez /metrics /robots.txt /favicon.ico /llms.txt /skill.md
+    /api/v1/openapi.json /api/v1 /api/v1/ /api/v2/posts /nothing // /% /%zz/x /a?b=% /posts//1 /mcp
+    /stoa.v1.PostService/GetPost /stoa.v1.Nothing/Get`
+    .trim()
+    .split(/\s+/);
   for (const target of targets) {
     for (const method of ["GET", "HEAD", "POST", "OPTIONS", "DELETE"]) {
       yield { name: `${method} ${target}`, method, target, body: method === "POST" ? json("{}") : undefined };

@@ -13,6 +13,7 @@ export function frame(data: Uint8Array | string, flags = 0, length = Buffer.from
 /** GetPostRequest { id: 1 }, and the same of a post that does not exist. */
 const one = Buffer.from([0x08, 0x01]);
 const none = Buffer.from([0x08, 0x9f, 0x8d, 0x06]);
+const minusOne = Buffer.from([0x08, ...Array(9).fill(0xff), 0x01]);
 const garbage = Buffer.from([0x0a, 0x7f, 0x00]);
 const getPost = "/stoa.v1.PostService/GetPost";
 const createPost = "/stoa.v1.PostService/CreatePost";
@@ -21,14 +22,9 @@ const seal = "/stoa.v1.LedgerOperatorService/SealDaily";
 const streamed = "/stoa.v1.LedgerService/StreamReceipts";
 const health = "/grpc.health.v1.Health/Check";
 
-const envelopedTypes = [
-  "application/grpc",
-  "application/grpc+proto",
-  "application/grpc+json",
-  "application/grpc-web+proto",
-  "application/grpc-web+json",
-  "application/grpc-web-text",
-];
+const envelopedTypes = ["grpc", "grpc+proto", "grpc+json", "grpc-web+proto", "grpc-web+json", "grpc-web-text"].map(
+  (type) => `application/${type}`,
+);
 
 type Field = [string, string];
 
@@ -39,7 +35,7 @@ function* enveloped(type: string): Generator<Case> {
     ["a message", getPost, frame(get)],
     ["a message of nothing", getPost, frame("")],
     ["a post that does not exist", getPost, frame(isJson ? '{"id": "99999"}' : none)],
-    ["a violated rule", getPost, frame(isJson ? '{"id": -1}' : Buffer.from([0x08, ...Array(9).fill(0xff), 0x01]))],
+    ["a violated rule", getPost, frame(isJson ? '{"id": -1}' : minusOne)],
     ["an undecodable message", getPost, frame(isJson ? "{" : garbage)],
     ["no body", getPost, undefined],
     ["two messages", getPost, Buffer.concat([frame(get), frame(get)])],
@@ -87,17 +83,9 @@ function* plain(type: string): Generator<Case> {
     ["a message", getPost, get],
     ["no body", getPost, undefined],
     ["a post that does not exist", getPost, isJson ? Buffer.from('{"id": "99999"}') : none],
-    [
-      "a violated rule",
-      getPost,
-      isJson ? Buffer.from('{"id": "-1"}') : Buffer.from([0x08, ...Array(9).fill(0xff), 0x01]),
-    ],
+    ["a violated rule", getPost, isJson ? Buffer.from('{"id": "-1"}') : minusOne],
     ["an undecodable message", getPost, isJson ? Buffer.from("{") : garbage],
-    [
-      "an unknown member",
-      getPost,
-      isJson ? Buffer.from('{"id": 1, "nothing": 1}') : Buffer.from([0x08, 0x01, 0x50, 0x01]),
-    ],
+    ["an unknown member", getPost, isJson ? Buffer.from('{"id": 1, "nothing": 1}') : Buffer.from([8, 1, 0x50, 1])],
     ["a message that is too large", getPost, Buffer.alloc(300_000, " ")],
     ["a compressed message", getPost, gzipSync(get), [["content-encoding", "gzip"]]],
     ["what is no gzip", getPost, get, [["content-encoding", "gzip"]]],
@@ -146,45 +134,23 @@ function* gets(): Generator<Case> {
 
 /** All cases of RPCs, in the order in which they are sent. */
 export function rpcCases(): Case[] {
-  const plainTypes = [
-    "application/json",
-    "application/proto",
-    "application/json; charset=utf-8",
-    "application/proto; x=y",
-    "Application/JSON",
-  ];
+  const plainTypes = ["json", "proto", "json; charset=utf-8", "proto; x=y"].map((type) => `application/${type}`);
+  plainTypes.push("Application/JSON");
   const streamTypes = ["application/connect+json", "application/connect+proto"];
-  const oddTypes = [
-    "text/plain",
-    "application/xml",
-    "application/x-www-form-urlencoded",
-    "application/grpcx",
-    "application/connect",
-    "",
-    "nonsense",
-  ];
+  const oddTypes = ["text/plain", "application/xml", "application/x-www-form-urlencoded", "application/grpcx"];
+  oddTypes.push("application/connect", "", "nonsense");
   const streams = streamTypes.flatMap((type): Case[] => {
     const isJson = type.endsWith("json");
     const headers: Field[] = [["content-type", type]];
-    const good = frame(isJson ? '{"from": "1"}' : one);
+    const asked = (what: string, body?: Buffer, target = streamed): Case => {
+      return { name: `${type}: ${what}`, method: "POST", target, headers, body };
+    };
     return [
-      { name: `${type}: a stream to its end`, method: "POST", target: streamed, headers, body: good },
-      {
-        name: `${type}: a stream beyond the head`,
-        method: "POST",
-        target: streamed,
-        headers,
-        body: frame(isJson ? '{"from": "99"}' : Buffer.from([0x08, 0x63])),
-      },
-      { name: `${type}: garbage`, method: "POST", target: streamed, headers, body: frame(garbage) },
-      { name: `${type}: no body`, method: "POST", target: streamed, headers },
-      {
-        name: `${type}: an unary RPC`,
-        method: "POST",
-        target: getPost,
-        headers,
-        body: frame(isJson ? '{"id": "1"}' : one),
-      },
+      asked("a stream to its end", frame(isJson ? '{"from": "1"}' : one)),
+      asked("a stream beyond the head", frame(isJson ? '{"from": "99"}' : Buffer.from([0x08, 0x63]))),
+      asked("garbage", frame(garbage)),
+      asked("no body"),
+      asked("an unary RPC", frame(isJson ? '{"id": "1"}' : one), getPost),
     ];
   });
   const odd = oddTypes.flatMap((type): Case[] =>
