@@ -7,15 +7,11 @@ export const rarely = <T>(arbitrary: Arbitrary<T>) =>
   fc.oneof({ weight: 12, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
 
 /** JSON texts for fields of a message, whole and broken, as the Latin-1 of their bytes. */
-export function jsonBodies(
-  fields: readonly DescField[],
-  known: Known,
-  style: "rest" | "proto" = "rest",
-): Arbitrary<string> {
+export function jsonBodies(fields: readonly DescField[], known: Known): Arbitrary<string> {
   const members = fc.tuple(
     ...fields.map((field) =>
       fc.option(
-        jsonOf(field, known, style).map((json) => `${JSON.stringify(field.name)}:${json}`),
+        jsonOf(field, known).map((json) => `${JSON.stringify(field.name)}:${json}`),
         { nil: undefined, freq: 7 },
       ),
     ),
