@@ -13,19 +13,14 @@ import { afterFile } from "../support/after-file.ts";
 // biome-ignore lint/suspicious/noExplicitAny: the messages are as gRPC's own proto file has them, untyped.
 type Response = any;
 
-export type ReflectionVersion = "v1" | "v1alpha";
-
 const protos = join(dirname(createRequire(import.meta.url).resolve("@grpc/reflection")), "..", "proto");
 
 /** gRPC's own definition of the protocol: ours could not lie to it. */
-function definitionOf(version: ReflectionVersion): ServiceDefinition {
-  const loaded = loadSync(`grpc/reflection/${version}/reflection.proto`, {
-    includeDirs: [protos],
-    keepCase: true,
-    oneofs: true,
-  });
-  return loaded[`grpc.reflection.${version}.ServerReflection`] as ServiceDefinition;
-}
+const definition = loadSync("grpc/reflection/v1/reflection.proto", {
+  includeDirs: [protos],
+  keepCase: true,
+  oneofs: true,
+})["grpc.reflection.v1.ServerReflection"] as ServiceDefinition;
 
 /** One stream of the reflection protocol. */
 export class ReflectionStream {
@@ -59,9 +54,8 @@ export class ReflectionStream {
   }
 }
 
-/** A client of one version; it is closed after the file's last test. */
-export function createReflectionClient(url: string, version: ReflectionVersion) {
-  const definition = definitionOf(version);
+/** A client that is closed after the file's last test. */
+export function createReflectionClient(url: string) {
   const method = definition.ServerReflectionInfo as NonNullable<ServiceDefinition[string]>;
   const serialize = (request: object) => (request instanceof Buffer ? request : method.requestSerialize(request));
   const raw = { ServerReflectionInfo: { ...method, requestSerialize: serialize } };

@@ -110,15 +110,12 @@ describe("a compressed request body", () => {
 
   it.each(encodings.slice(0, -1))("is refused if it is not in %s", async (encoding, encode) => {
     const whole = encode('{"name":"Half"}');
-    for (const body of ["plain", whole.subarray(0, -5), Buffer.concat([Buffer.from("x"), whole])]) {
-      const reply = await send(encoding, body);
-      expect(reply.status).toBe(400);
-      expect(reply.body).toMatchObject({
-        ok: false,
-        error: "bad_input",
-        message: expect.stringContaining("Content-Encoding"),
+    const message = expect.stringContaining("Content-Encoding");
+    for (const body of ["plain", whole.subarray(0, -5), Buffer.concat([Buffer.from("x"), whole])])
+      expect(await send(encoding, body)).toMatchObject({
+        status: 400,
+        body: { ok: false, error: "bad_input", message },
       });
-    }
   });
 
   it("is refused in two encodings, and in one that only JavaScript knows", async () => {

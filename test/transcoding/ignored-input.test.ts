@@ -21,19 +21,11 @@ function warningsOf(binding: Binding, target: string, body?: string | Buffer): r
 }
 
 describe("the warnings of a request", () => {
-  it.each<[what: string, binding: Binding, target: string, body: string | undefined]>([
-    [
-      "known members",
-      create,
-      "/v1/things/a",
-      '{"note":"x","number":1,"book":{"title":"y"},"extra":{"any":1},"flag":null}',
-    ],
-    ["known parameters", list, "/v1/things?note=x&book.author.age=1&&tags=a&tags=b", undefined],
-    ["no body where none is read", getBook, "/v1/books/a", ""],
-    ["an empty object where no body is read", getBook, "/v1/books/a", "{}"],
-    ["null where no body is read", getBook, "/v1/books/a", "null"],
-  ])("none for %s", (_what, binding, target, body) => {
-    expect(warningsOf(binding, target, body)).toEqual([]);
+  it("are none for known members and parameters, nor for an empty body where none is read", () => {
+    const known = '{"note":"x","number":1,"book":{"title":"y"},"extra":{"any":1},"flag":null}';
+    expect(warningsOf(create, "/v1/things/a", known)).toEqual([]);
+    expect(warningsOf(list, "/v1/things?note=x&book.author.age=1&&tags=a&tags=b")).toEqual([]);
+    for (const body of ["", "{}", "null"]) expect(warningsOf(getBook, "/v1/books/a", body)).toEqual([]);
   });
 
   it("for members that do not exist, at any depth, in their order", () => {
@@ -46,8 +38,6 @@ describe("the warnings of a request", () => {
   it.each([
     ["noet", "note"],
     ["Note", "note"],
-    ["notes", "note"],
-    ["numbr", "number"],
     ["nmuber", "number"],
     ["a-number", "number"],
   ])("that name the member whose name is nearly %s", (name, meant) => {
@@ -55,7 +45,7 @@ describe("the warnings of a request", () => {
     expect(warningsOf(create, "/v1/things/a", JSON.stringify({ [name]: 1 }))).toEqual([expected]);
   });
 
-  it.each(["t", "xyz", "nt", "numerals", "__proto__", "toString"])("that name nothing for %s", (name) => {
+  it.each(["t", "nt", "numerals", "__proto__"])("that name nothing for %s", (name) => {
     expect(warningsOf(create, "/v1/things/a", `{${JSON.stringify(name)}:1}`)).toEqual([unknown(name)]);
   });
 

@@ -107,9 +107,11 @@ describe("a registration by a page of another site", () => {
     expect((await service.rest("agents/Unwilling")).status).toBe(404);
   });
 
-  it.each(["same-origin", "same-site", "none"])("is accepted if the browser says %s", async (site) => {
-    const ask = { body: { name: `from-${site}` }, headers: { "sec-fetch-site": site } };
-    expect((await service.rest("agents/register", ask)).status).toBe(201);
+  it("is accepted if the browser says that it is not", async () => {
+    for (const site of ["same-origin", "same-site", "none"]) {
+      const ask = { body: { name: `from-${site}` }, headers: { "sec-fetch-site": site } };
+      expect((await service.rest("agents/register", ask)).status).toBe(201);
+    }
   });
 
   it("does not prevent reading by that page", async () => {

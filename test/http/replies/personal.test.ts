@@ -38,12 +38,9 @@ it("a call that is not a public read leaves no trace in caches, whether it is re
 });
 
 describe("a GET over Connect", () => {
-  it.each([
-    ["AgentService/GetMe", "{}", personal],
-    ["PostService/GetPost", '{"id":1}', null],
-  ])("%s", async (rpc, message, cacheControl) => {
-    const path = `/stoa.v1.${rpc}?connect=v1&encoding=json&message=${encodeURIComponent(message)}`;
-    expect(await cacheControlOf(path, "GET", `Bearer ${key}`)).toEqual([200, cacheControl]);
+  it("is personal where the RPC is", async () => {
+    const path = "/stoa.v1.AgentService/GetMe?connect=v1&encoding=json&message=%7B%7D";
+    expect(await cacheControlOf(path, "GET", `Bearer ${key}`)).toEqual([200, personal]);
   });
 
   it("that may be kept for ever says when its form depends on what the client accepts", async () => {
