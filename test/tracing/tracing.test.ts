@@ -159,19 +159,6 @@ describe("a call", () => {
     expect(span.status.code ?? 0).toBe(0);
   });
 
-  it("that is refused has the name that the protocol gives to the code", async () => {
-    for (const [make, code] of [
-      [createConnectTransport, "not_found"],
-      [createGrpcTransport, "NOT_FOUND"],
-    ] as const) {
-      const caller = newCaller();
-      const posts = createClient(PostService, make({ baseUrl: service.url, httpVersion: "2" }));
-      await expect(posts.getPost({ id: 999_999n }, caller)).rejects.toThrow();
-      const span = await spanOf(caller);
-      expect(attribute(span, "rpc.status_code")).toBe(code);
-    }
-  });
-
   it("shows no key that is in an address by mistake", async () => {
     const caller = newCaller();
     await service.rest(`agents/${agent.key}`, { headers: caller.headers });

@@ -101,16 +101,6 @@ describe("X-Forwarded-For", () => {
       runs(100),
     );
   });
-
-  it("never fails on a malformed list of addresses", () => {
-    const addresses = new ClientAddresses(["loopback"]);
-    fc.assert(
-      fc.property(fc.string(), (text) => {
-        expect(addresses.locate(request("127.0.0.1", text)).counted).toMatch(/^(?:[\d.]+|[0-9a-f:]+\/64)$/);
-      }),
-      runs(100),
-    );
-  });
 });
 
 it("an untrusted peer that names its client is reported once", () => {

@@ -269,20 +269,15 @@ describe("a failure", () => {
     ]);
   });
 
-  it.each([
-    ["x", "hunter2"],
-    ["unwritable", "9007199254740992"],
-  ])(
-    "that is unexpected (%s) becomes a bare internal error, which is logged once with its request id",
-    async (name, secret) => {
-      const reply = await ask(`/v1/fail/${name}`);
-      expectError(reply, 500, "internal");
-      expect(JSON.stringify(reply.body)).not.toContain(secret);
-      const id = reply.headers.get("x-request-id");
-      const lines = server.log.filter(({ reqId, err }) => reqId === id && err !== undefined);
-      expect(lines.map(({ err }) => (err as Error).message)).toEqual([expect.stringContaining(secret)]);
-    },
-  );
+  // What an implementation throws is in server.test.ts.
+  it("that is a value which JSON does not have is internal, and logged with its request id", async () => {
+    const reply = await ask("/v1/fail/unwritable");
+    expectError(reply, 500, "internal");
+    const lines = server.log.filter(
+      ({ reqId, err }) => reqId === reply.headers.get("x-request-id") && err !== undefined,
+    );
+    expect(lines.map(({ err }) => (err as Error).message)).toEqual([expect.stringContaining("9007199254740992")]);
+  });
 
   it("that is not an Error becomes an internal error as well", async () => {
     expectError(await ask("/v1/fail/nothing"), 500, "internal");
