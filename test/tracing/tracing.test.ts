@@ -1,13 +1,10 @@
 // Traces over every protocol, as a collector receives them.
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
-import { afterFile } from "../support/after-file.ts";
+import { serveHttp } from "../support/http-server.ts";
 import { type Service, startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
@@ -31,22 +28,16 @@ let postId: number;
 let callers = 0;
 
 beforeAll(async () => {
-  const collector = createServer(async (request, response) => {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part);
-    if (request.url === "/v1/traces") {
-      const { resourceSpans } = JSON.parse(Buffer.concat(parts).toString());
-      for (const { resource, scopeSpans } of resourceSpans) {
-        for (const { key, value } of resource.attributes) resources.add(`${key}=${value.stringValue}`);
-        for (const scope of scopeSpans) spans.push(...scope.spans);
-      }
+  const collector = await serveHttp(async (request, response) => {
+    const { resourceSpans } = JSON.parse((await request.setEncoding("utf8").toArray()).join(""));
+    for (const { resource, scopeSpans } of request.url === "/v1/traces" ? resourceSpans : []) {
+      for (const { key, value } of resource.attributes) resources.add(`${key}=${value.stringValue}`);
+      for (const scope of scopeSpans) spans.push(...scope.spans);
     }
     response.setHeader("content-type", "application/json").end("{}");
-  }).listen(0, "127.0.0.1");
-  await once(collector, "listening");
-  afterFile(() => collector.close());
+  });
   vi.stubEnv("OTEL_BSP_SCHEDULE_DELAY", "20");
-  const tracesUrl = `http://127.0.0.1:${(collector.address() as AddressInfo).port}/v1/traces`;
+  const tracesUrl = `${collector.url}/v1/traces`;
   service = await startService({ config: { tracesUrl, traceResource: { "service.name": "porch", team: "stoics" } } });
   agent = await service.register();
   postId = (await service.rest("posts", { key: agent.key, body: { title: "traced" } })).body.post.id;
@@ -88,15 +79,11 @@ const overConnect =
     return answered;
   };
 const overMcp = async ({ headers }: Caller) => {
+  const params = { name: "get_post", arguments: { id: postId } };
   const response = await fetch(`${service.url}/mcp`, {
     method: "POST",
     headers: { ...headers, "content-type": "application/json", accept: "application/json, text/event-stream" },
-    body: JSON.stringify({
-      jsonrpc: "2.0",
-      id: 1,
-      method: "tools/call",
-      params: { name: "get_post", arguments: { id: postId } },
-    }),
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
   });
   await response.text();
   return response.headers.get("traceresponse") ?? "";
