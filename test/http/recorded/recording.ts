@@ -1,5 +1,5 @@
 // Each reply of the service to some thousand requests, good and bad, as it was recorded: status, header fields, body, trailers,
-// and what the request's one line in the log says of the operation and the outcome.
+// and what the request's one line in the log says of the operation, the outcome and the agent.
 // A change of the edge must not change them. `STOA_RECORD=1 npm test -- test/http/recorded` records them anew; the commit
 // then says why each difference is right.
 import { createHash } from "node:crypto";
@@ -111,11 +111,11 @@ export class Recorder {
     let index = this.recording.fields.indexOf(text);
     if (index === -1) index = this.recording.fields.push(text) - 1;
     const ofReply = lines.get(idOf(reply)) ?? [];
-    const noted = ofReply
-      .map(({ operation = "-", code = "-", msg }) => `${operation} ${code}${msg === "request" ? "" : ` ${msg}`}`)
-      .join(", ");
+    const noted = ofReply.map(({ operation = "-", code = "-", agent = "-", msg }) => {
+      return `${operation} ${code} ${agent}${msg === "request" ? "" : ` ${msg}`}`;
+    });
     const trailers = fieldsText(reply.trailers);
-    const recorded = [reply.status, index, bodyText(reply), noted] as const;
+    const recorded = [reply.status, index, bodyText(reply), noted.join(", ")] as const;
     return trailers === "" ? recorded : [...recorded, trailers];
   }
 }
