@@ -3,12 +3,7 @@ import { Agent, request as httpRequest } from "node:http";
 import { connect as connectHttp2, constants } from "node:http2";
 import { request as httpsRequest } from "node:https";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
-import {
-  createConnectTransport,
-  createGrpcTransport,
-  createGrpcWebTransport,
-  Http2SessionManager,
-} from "@connectrpc/connect-node";
+import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { generate } from "selfsigned";
 import { beforeAll, describe, expect, it } from "vitest";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
@@ -101,24 +96,6 @@ it("an RPC with over 256 KiB on HTTP/1.1 does not hold up the call that comes ne
   expect(await post("/stoa.v1.PostService/CreatePost", 262_164)).toBe("keep-alive");
   expect(await post("/stoa.v1.AgentService/GetMe", 0)).toBe("keep-alive");
   agent.destroy();
-});
-
-it("one port serves Connect, gRPC-Web and gRPC clients, over HTTP/1.1 and HTTP/2, with the same result", async () => {
-  const baseUrl = service.url;
-  const transports = [
-    createConnectTransport({ baseUrl, httpVersion: "1.1" }),
-    createConnectTransport({ baseUrl, httpVersion: "2" }),
-    createConnectTransport({ baseUrl, httpVersion: "2", useBinaryFormat: false }),
-    createConnectTransport({ baseUrl, httpVersion: "1.1", useHttpGet: true }),
-    createGrpcWebTransport({ baseUrl, httpVersion: "1.1" }),
-    createGrpcWebTransport({ baseUrl, httpVersion: "2" }),
-    createGrpcTransport({ baseUrl }),
-  ];
-  const replies = await Promise.all(
-    transports.map((transport) => createClient(PostService, transport).getPost({ id: BigInt(postId) })),
-  );
-  expect(replies[0]?.post?.title).toBe("A post");
-  for (const reply of replies) expect(reply).toEqual(replies[0]);
 });
 
 it("with a certificate, REST works over HTTP/1.1 and gRPC over HTTP/2, by ALPN", async () => {

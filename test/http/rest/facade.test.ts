@@ -159,22 +159,6 @@ describe("a response", () => {
 });
 
 describe("a body", () => {
-  it("may be none or an object if the rule has no body, whatever its type, and changes nothing", async () => {
-    for (const body of ["", "{}", "null", '{"number":1}']) {
-      const { status, body: reply } = await post("/v1/things/a:archive?number=7", body);
-      expect([status, reply.number]).toEqual([200, 7]);
-    }
-    const odd = { "content-type": "x;;=//" };
-    expect((await ask("/v1/things/a", { method: "DELETE", body: "{}", headers: odd })).status).toBe(201);
-    for (const body of ["garbage", Buffer.from([0xff]), "{", '{"a":1,"a":1}']) {
-      expectError(await post("/v1/things/a:archive?number=7", body), 400, "bad_json");
-    }
-    expectError(await post("/v1/things/a:archive?number=7", "[1]"), 400, "bad_input");
-    const get = "GET /v1/things/a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 1\r\n\r\n{";
-    // HTTP gives the body of a GET no meaning.
-    expect((await sendRaw(server.port, get)).status).toBe(200);
-  });
-
   const limit = 262_144;
   const bodyOf = (size: number) => `{"note":"${"x".repeat(size - 11)}"}`;
 

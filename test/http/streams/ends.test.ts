@@ -1,12 +1,14 @@
 // However a stream ends, its place is free again.
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { once } from "node:events";
+import http, { type IncomingMessage, type ServerResponse } from "node:http";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { connect as connectSocket } from "node:net";
 import { beforeAll, describe, expect, it } from "vitest";
 import { drain, type Form, forms, receive } from "../../ledger/reading/followers.ts";
 import { fill } from "../../ledger/support.ts";
 import { afterFile } from "../../support/after-file.ts";
+import { afterTest } from "../../support/after-test.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 import { createLinkedDatabase } from "../../support/database-link.ts";
 import { waitUntil } from "../../support/wait.ts";
@@ -203,3 +205,21 @@ it("requests that are pipelined behind a stream take no place for good", async (
   socket.destroy();
   await service.untilOpen(0);
 });
+
+it.each(["application/x-ndjson", "text/event-stream"])(
+  "a stream of %s has no more listeners than Node expects",
+  async (accept) => {
+    const warnings: Error[] = [];
+    const warn = (warning: Error) => warnings.push(warning);
+    process.on("warning", warn);
+    afterTest(() => void process.off("warning", warn));
+    // A request with a body has a listener more than one without.
+    const headers = { accept, "content-length": "2" };
+    const client = http.request(`${service.url}${restPath}?follow=true`, { headers }).end("{}");
+    const [reply] = await once(client, "response");
+    await once(reply, "data");
+    client.destroy();
+    expect(warnings.filter(({ name }) => name === "MaxListenersExceededWarning")).toEqual([]);
+    await service.untilOpen(0);
+  },
+);
