@@ -1,6 +1,5 @@
 // HTTP/1.1 as bytes, for what no client would send.
-import { connect } from "node:net";
-import { parse } from "../recorded/exchange.ts";
+import { exchangeBytes } from "../recorded/exchange.ts";
 import { decoded } from "../recorded/recording.ts";
 
 export interface RawRequest {
@@ -27,40 +26,12 @@ export function describeRequest({ method, target, headers, body }: RawRequest): 
 }
 
 /** Sends a request over a connection of its own. @returns undefined where the connection ends without a reply */
-export async function exchange(url: string, request: RawRequest, deadlineMs = 15_000): Promise<RawReply | undefined> {
-  const { hostname, port } = new URL(url);
+export async function exchange(url: string, request: RawRequest): Promise<RawReply | undefined> {
+  const { method, target, body, isCutOff } = request;
   const head = request.headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
-  const start = Buffer.from(`${request.method} ${request.target} HTTP/1.1\r\n${head}\r\n`, "latin1");
-  const socket = connect(Number(port), hostname);
-  const received: Buffer[] = [];
-  await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => {
-      reject(new Error(`no reply in ${deadlineMs} ms to\n${describeRequest(request)}\n${Buffer.concat(received)}`));
-      socket.destroy();
-    }, deadlineMs);
-    socket.on("connect", () => {
-      const bytes = Buffer.concat([start, request.body]);
-      if (request.isCutOff) socket.end(bytes);
-      else socket.write(bytes);
-    });
-    socket.on("data", (chunk) => {
-      received.push(chunk);
-      if (isEndless(chunk)) socket.destroy();
-    });
-    // A reset after the reply is what a server may do to a client that goes on sending.
-    socket.on("error", () => undefined);
-    socket.on("close", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
-  const reply = parse(Buffer.concat(received), request.method, true);
+  const start = Buffer.from(`${method} ${target} HTTP/1.1\r\n${head}\r\n`, "latin1");
+  const reply = await exchangeBytes(url, Buffer.concat([start, body]), method, isCutOff);
   if (reply === undefined) return undefined;
   const headers = new Map(reply.headers.map(([name, value]) => [name.toLowerCase(), value]));
   return { status: reply.status, headers, body: decoded(reply) };
-}
-
-/** A stream that follows has no end; its head is enough. */
-function isEndless(chunk: Buffer): boolean {
-  return /^content-type: (?:application\/x-ndjson|text\/event-stream)/im.test(chunk.toString("latin1"));
 }

@@ -26,26 +26,38 @@ export function exchangeHttp1(url: string, { method, target, headers, body }: Re
   return exchangeBytes(url, Buffer.concat([Buffer.from(head, "latin1"), body ?? Buffer.alloc(0)]), method);
 }
 
-/** Sends bytes over a connection of its own, and reads the first reply that is not an interim one. */
-export async function exchangeBytes(url: string, bytes: Buffer, method = "GET"): Promise<Reply | undefined> {
+/**
+ * Sends bytes over a connection of its own, and reads the first reply that is not an interim one. Of a stream of REST, which may
+ * have no end, it reads the beginning.
+ * @param endsSide whether the client ends its side of the connection after the bytes
+ */
+export async function exchangeBytes(
+  url: string,
+  bytes: Buffer,
+  method = "GET",
+  endsSide = false,
+): Promise<Reply | undefined> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   let received = Buffer.alloc(0);
   let reply: Reply | undefined;
+  // A reset after the reply is what a server may do to a client that goes on sending.
   socket.on("error", () => undefined);
   socket.on("data", (chunk) => {
     received = Buffer.concat([received, chunk]);
-    reply = parse(received, method, false);
+    const isEndless = /^content-type: (?:application\/x-ndjson|text\/event-stream)/im.test(chunk.toString("latin1"));
+    reply = parse(received, method, isEndless);
     if (reply !== undefined) socket.destroy();
   });
   const closed = once(socket, "close");
-  socket.write(bytes);
+  if (endsSide) socket.end(bytes);
+  else socket.write(bytes);
   await closed;
   return reply ?? parse(received, method, true);
 }
 
-/** Reads the first reply that is not an interim one. @returns undefined while it is not whole */
-export function parse(bytes: Buffer, method: string, hasEnded: boolean): Reply | undefined {
+/** @returns undefined while the reply is not whole */
+function parse(bytes: Buffer, method: string, hasEnded: boolean): Reply | undefined {
   const end = bytes.indexOf("\r\n\r\n");
   if (end < 0) return undefined;
   const [first = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n");
