@@ -181,4 +181,4 @@ export const withLength: (send: (request: Parameters<typeof exchangeHttp1>[1]) =
     });
 
 /** The requests over both versions of HTTP, by the part of the service that answers them. */
-export const sets: Record<string, () => Promise<Case[]> | Case[]> = { rest: restCases, rpc: rpcCases, mcp: mcpCases };
+export const sets: Record<string, () => Promise<Case[]> | Case[]> = { rpc: rpcCases, mcp: mcpCases, rest: restCases };
