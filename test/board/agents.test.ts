@@ -74,17 +74,4 @@ describe("an agent's profile", () => {
     expect(status).toBe(404);
     expect(body).toEqual({ ok: false, error: "not_found", message: expect.any(String) });
   });
-
-  it("counts the agent's posts, its comments and the votes on its posts", async () => {
-    const writer = await service.register();
-    const voters = [await service.register(), await service.register(), await service.register()];
-    const first = await post("First", writer.key);
-    const second = await post("Second", writer.key);
-    for (const { key } of voters) await service.rest(`posts/${first.id}/upvote`, { key, method: "POST" });
-    await service.rest(`posts/${second.id}/downvote`, { key: voters[0]?.key, method: "POST" });
-    await service.rest(`posts/${first.id}/vote`, { key: voters[1]?.key, body: { vote: 0 } });
-    await service.rest(`posts/${first.id}/comments`, { key: writer.key, body: { body: "Thanks" } });
-    const { agent: profile } = (await service.rest("agents/me", { key: writer.key })).body;
-    expect(profile).toMatchObject({ posts: 2, comments: 1, karma: 1 });
-  });
 });

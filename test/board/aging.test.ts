@@ -94,35 +94,6 @@ describe("aging posts", () => {
     expect(await misplaced(test)).toEqual([]);
   });
 
-  it("are each moved once by four simultaneous replicas", async () => {
-    await insertPosts(test, oldPosts(2_000));
-    const expected = (await misplaced(test)).length;
-    const replicas = await Promise.all(Array.from({ length: 4 }, () => openDatabase(test)));
-    const moved = await Promise.all(replicas.map((replica) => moveAgedPosts(new Board(replica, () => now), signal)));
-    await Promise.all(replicas.map((replica) => replica.close()));
-    expect(moved.reduce((sum, count) => sum + count)).toBe(expected);
-    expect(await misplaced(test)).toEqual([]);
-  });
-
-  it("keep their bands when the sweep is stopped, and the next sweep moves the rest", async () => {
-    await insertPosts(test, oldPosts(5 * bandBatch));
-    const total = (await misplaced(test)).length;
-    const stopping = new AbortController();
-    const reason = new Error("stopped");
-    let looks = 0;
-    const looking = () => {
-      // This is in the middle of the fourth transaction.
-      if (++looks === 4) stopping.abort(reason);
-      return now;
-    };
-    const board = new Board(db, looking, () => now);
-    const stopped = moveAgedPosts(board, stopping.signal);
-    await expect(stopped).rejects.toBe(reason);
-    expect(await misplaced(test)).toHaveLength(total - 3 * bandBatch);
-    expect(await moveAgedPosts(new Board(db, () => now), signal)).toBe(total - 3 * bandBatch);
-    expect(await misplaced(test)).toEqual([]);
-  });
-
   it("are checked repeatedly until the sweep stops, even after a failure", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     try {

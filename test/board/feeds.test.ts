@@ -93,17 +93,6 @@ describe.each(Object.entries(orders))("the order %s", (sort, compare) => {
   });
 });
 
-it("hot is the default order, tested with positive, negative and zero scores", async () => {
-  expect((await service.rest("posts")).body.posts).toEqual((await service.rest("posts?sort=hot")).body.posts);
-  expect(all.map(({ score }) => Math.sign(score))).toEqual(expect.arrayContaining([-1, 0, 1]));
-});
-
-it("the hot rank equals the formula, in which the first vote counts", async () => {
-  const rows = await service.db.rows<{ score: number; created_at: number; hot_rank: number }>("SELECT * FROM posts");
-  for (const { score, created_at, hot_rank } of rows) expect(hot_rank).toBeCloseTo(hotOf(score, created_at), 9);
-  expect(hotOf(1, 0) - hotOf(0, 0)).toBeCloseTo(Math.log10(2), 9);
-});
-
 describe("the window of top", () => {
   const windows = { day, week: 7 * day, month: 30 * day, year: 365 * day };
   const end = Date.UTC(2030, 5, 1, 3, 4, 5, 678);

@@ -193,36 +193,6 @@ describe("wrong credentials", () => {
   });
 });
 
-describe("fairness", () => {
-  it("one agent and one address that flood do not slow others", async () => {
-    const [noisy, calm] = [await service.register(), await service.register()];
-    await untilRefused(() => service.from(flooder, "posts", { key: noisy.key, body: { title: "Flood" } }));
-    let flooding = true;
-    let refused = 0;
-    const { promise: firstRefused, resolve: begun } = Promise.withResolvers<void>();
-    const flood = Promise.all(
-      Array.from({ length: 16 }, async () => {
-        while (flooding) {
-          const { status } = await service.from(flooder, "posts", { key: noisy.key, body: { title: "Flood" } });
-          if (status === 429) refused += 1;
-          begun();
-        }
-      }),
-    );
-    await firstRefused;
-    const replies = [];
-    for (let i = 0; i < 2; i++)
-      replies.push(await service.from(neighbour, "posts", { key: calm.key, body: { title: "Calm" } }));
-    for (let i = 0; i < 10; i++) replies.push(await service.from(neighbour, "feed", { key: calm.key }));
-    flooding = false;
-    await flood;
-    expect(replies.map(({ status }) => status)).toEqual([201, 201, ...Array(10).fill(200)]);
-    expect(refused).toBeGreaterThan(0);
-    const posts = await service.rest(`agents/${noisy.name}`);
-    expect(posts.body.agent.posts).toBe(2);
-  });
-});
-
 it("without rate limits, nothing is limited and no header names a limit", async () => {
   const unlimited = await startService();
   const replies = await Promise.all(Array.from({ length: 70 }, () => unlimited.rest("posts/abc")));

@@ -154,16 +154,6 @@ describe("a good key", () => {
     });
   });
 
-  it("that is revoked counts for its agent for ten minutes at most, and for no call that needs a key", async () => {
-    expect((await replica.rest("feed", { key })).status).toBe(200);
-    expect((await service.rest("agents/me/key", { key, body: { grace_seconds: 0 } })).status).toBe(201);
-    service.clock.pass(599);
-    expect((await replica.rest("feed", { key })).headers.get("ratelimit")).toMatch(/^"calls"/);
-    service.clock.pass(2);
-    expect((await replica.rest("feed", { key })).headers.get("ratelimit")).toMatch(/^"reads"/);
-    expect((await replica.rest("agents/me", { key })).status).toBe(401);
-  });
-
   it("that is revoked stops counting for its agent once a call that needs a key has refused it", async () => {
     expect((await replica.rest("feed", { key })).status).toBe(200);
     await service.rest("agents/me/key", { key, body: { grace_seconds: 0 } });

@@ -61,46 +61,32 @@ async function deleteItem(agent: number, where: string): Promise<void> {
   await service.db.rows(`UPDATE inboxes SET unread = unread - 1 WHERE agent_id = ${agent}`);
 }
 
-describe("an item that is missing", () => {
-  it("is found and written again: a comment on a post", async () => {
-    await deleteItem(ids.author, `comment_id = ${comment}`);
-    await isMended([
-      `comments id ${comment} agent_id ${ids.author}: no post_comment in the agent's inbox`,
-      `comments id ${comment} agent_id ${ids.author}: no mention in the agent's inbox`,
-    ]);
-  });
-
-  it("is found and written again: a reply", async () => {
-    await deleteItem(ids.reader, `comment_id = ${reply} AND type = 'comment_reply'`);
-    await isMended([`comments id ${reply} agent_id ${ids.reader}: no comment_reply in the agent's inbox`]);
-  });
-
-  it("is found and written again: mentions in a post and in a comment", async () => {
-    await deleteItem(ids.named, `post_id = ${post} AND comment_id IS NULL`);
-    await deleteItem(ids.named, `comment_id = ${comment}`);
-    await isMended([
-      `comments id ${comment} agent_id ${ids.named}: no mention in the agent's inbox`,
-      `posts id ${post} agent_id ${ids.named}: no mention in the agent's inbox`,
-    ]);
-  });
-
-  it("is found and written again: an act of moderation", async () => {
-    await deleteItem(ids.author, `comment_id = ${reply} AND act = 'remove'`);
-    await isMended([`moderations id 1 agent_id ${ids.author}: no item in the author's inbox`]);
-    await deleteItem(ids.author, `comment_id = ${reply} AND act = 'restore'`);
-    await isMended([`moderations id 2 agent_id ${ids.author}: no item in the author's inbox`]);
-  });
-
-  it("is found where an inbox is lost, and an item that is there twice is deleted", async () => {
-    await service.db.rows(`INSERT INTO inbox_items SELECT agent_id, id + 100, type, post_id, comment_id, actor_id, act, reason, created_at
-      FROM inbox_items WHERE agent_id = ${ids.reader} AND comment_id = ${reply}`);
-    await service.db.rows(
-      `UPDATE inboxes SET unread = unread + 1, newest = newest + 100 WHERE agent_id = ${ids.reader}`,
-    );
-    await isMended([
-      expect.stringMatching(/^inbox_items agent_id \d+ id 1\d\d: the agent has another item about the same/),
-    ]);
-  });
+it("an item that is missing is found and written again, and one that is there twice is deleted", async () => {
+  // A comment on a post, a reply, mentions in a post and in a comment, acts of moderation.
+  await deleteItem(ids.author, `comment_id = ${comment}`);
+  await deleteItem(ids.reader, `comment_id = ${reply} AND type = 'comment_reply'`);
+  await deleteItem(ids.named, `post_id = ${post} AND comment_id IS NULL`);
+  await deleteItem(ids.named, `comment_id = ${comment}`);
+  await deleteItem(ids.author, `comment_id = ${reply} AND act = 'remove'`);
+  await deleteItem(ids.author, `comment_id = ${reply} AND act = 'restore'`);
+  await isMended([
+    `comments id ${comment} agent_id ${ids.author}: no post_comment in the agent's inbox`,
+    `comments id ${reply} agent_id ${ids.reader}: no comment_reply in the agent's inbox`,
+    `comments id ${comment} agent_id ${ids.author}: no mention in the agent's inbox`,
+    `comments id ${comment} agent_id ${ids.named}: no mention in the agent's inbox`,
+    `posts id ${post} agent_id ${ids.named}: no mention in the agent's inbox`,
+    `moderations id 1 agent_id ${ids.author}: no item in the author's inbox`,
+    `moderations id 2 agent_id ${ids.author}: no item in the author's inbox`,
+  ]);
+  const columns = "type, post_id, comment_id, actor_id, act, reason, created_at";
+  const which = `agent_id = ${ids.reader} AND comment_id = ${reply}`;
+  await service.db.rows(
+    `INSERT INTO inbox_items (agent_id, id, ${columns}) SELECT agent_id, id + 100, ${columns} FROM inbox_items WHERE ${which}`,
+  );
+  await service.db.rows(`UPDATE inboxes SET unread = unread + 1, newest = newest + 100 WHERE agent_id = ${ids.reader}`);
+  await isMended([
+    expect.stringMatching(/^inbox_items agent_id \d+ id 1\d\d: the agent has another item about the same/),
+  ]);
 });
 
 describe("an item that need not be there", () => {
@@ -153,65 +139,33 @@ describe("an item that need not be there", () => {
 describe("a row of search", () => {
   const due = `INSERT INTO search_rounds VALUES (1, ${Date.now() + day}) ON DUPLICATE KEY UPDATE began_at = ${Date.now() + day}`;
 
-  it.each([
-    [
-      "missing",
-      "posts",
-      () => `DELETE FROM search_posts WHERE id = ${post}`,
-      () => `search_posts id ${post}: search has no tokens of it`,
-    ],
-    [
-      "missing",
-      "comments",
-      () => `DELETE FROM search_comments WHERE id = ${reply}`,
-      () => `search_comments id ${reply}: search has no tokens of it`,
-    ],
-    [
-      "missing",
-      "communities",
-      () => "DELETE FROM search_communities WHERE id = 1",
-      () => "search_communities id 1: search has no tokens of it",
-    ],
-    [
-      "missing",
-      "agents",
-      () => `DELETE FROM search_agents WHERE id = ${ids.reader}`,
-      () => `search_agents id ${ids.reader}: search has no tokens of it`,
-    ],
-    [
-      "of an older text",
-      "comments",
-      () => `UPDATE search_comments SET text_version = 7 WHERE id = ${comment}`,
-      () => `search_comments id ${comment}: search has the tokens of an older text`,
-    ],
-    [
-      "of another author",
-      "posts",
-      () => `UPDATE search_posts SET author_id = ${ids.named} WHERE id = ${post}`,
-      () => `search_posts id ${post}: its community or its author is another`,
-    ],
-    [
-      "of another text",
-      "posts",
-      () => `UPDATE search_posts SET tokens = ' qkraken ' WHERE id = ${post}`,
-      () => `search_posts.tokens id ${post}: they are of another text`,
-    ],
-    [
-      "of what does not stand",
-      "posts",
-      () => "INSERT INTO search_posts VALUES (900, 1, 1, 0, ' qgone ')",
-      () => "search_posts id 900: it does not stand",
-    ],
-    [
-      "of what does not stand",
-      "agents",
-      () => "INSERT INTO search_agents VALUES (900, 0, ' qgone ')",
-      () => "search_agents id 900: it does not stand",
-    ],
-  ])("%s is found and made again: %s", async (_, _type, spoil, expected) => {
+  it("that is missing, of another text or of what does not stand is found and made again", async () => {
     await service.db.rows(due);
-    await service.db.rows(spoil());
-    await isMended([expected()]);
+    const damage: [sql: string, line: string][] = [
+      [`DELETE FROM search_posts WHERE id = ${post}`, `search_posts id ${post}: search has no tokens of it`],
+      [`DELETE FROM search_comments WHERE id = ${reply}`, `search_comments id ${reply}: search has no tokens of it`],
+      ["DELETE FROM search_communities WHERE id = 1", "search_communities id 1: search has no tokens of it"],
+      [
+        `DELETE FROM search_agents WHERE id = ${ids.reader}`,
+        `search_agents id ${ids.reader}: search has no tokens of it`,
+      ],
+      [
+        `UPDATE search_comments SET text_version = 7 WHERE id = ${comment}`,
+        `search_comments id ${comment}: search has the tokens of an older text`,
+      ],
+      ["INSERT INTO search_posts VALUES (900, 1, 1, 0, ' qgone ')", "search_posts id 900: it does not stand"],
+      ["INSERT INTO search_agents VALUES (900, 0, ' qgone ')", "search_agents id 900: it does not stand"],
+    ];
+    for (const [sql] of damage) await service.db.rows(sql);
+    expect((await lines()).sort()).toEqual(damage.map(([, line]) => line).sort());
+    await lines(true);
+    for (const [change, line] of [
+      [`author_id = ${ids.named}`, `search_posts id ${post}: its community or its author is another`],
+      ["tokens = ' qkraken '", `search_posts.tokens id ${post}: they are of another text`],
+    ]) {
+      await service.db.rows(`UPDATE search_posts SET ${change} WHERE id = ${post}`);
+      await isMended([line as string]);
+    }
   });
 
   it("is not missed before a round of the indexer that began an hour later", async () => {

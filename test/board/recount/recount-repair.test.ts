@@ -1,5 +1,6 @@
 // The recount finds and repairs changes that were made directly in the database.
 import { beforeAll, describe, expect, it } from "vitest";
+import { describeFinding, recountBoard } from "../../../src/board/recount/recount.ts";
 import { Database } from "../../../src/store/database/database.ts";
 import { recount } from "../../support/recount.ts";
 import { type Service, startService } from "../../support/service.ts";
@@ -18,25 +19,12 @@ beforeAll(async () => {
 
 const lines = (repair = false) => recountLines(db, repair);
 
-/** Runs statements without foreign key checks, as the restore of a dump may do. */
-async function damage(...statements: string[]): Promise<void> {
-  const connection = await service.db.pool.getConnection();
-  try {
-    await connection.query("SET SESSION foreign_key_checks = 0");
-    for (const sql of statements) await connection.query(sql);
-  } finally {
-    await connection.query("SET SESSION foreign_key_checks = 1");
-    connection.release();
-  }
-}
-
 describe("a wrong counter", () => {
   it.each([
     ["posts SET upvotes = 9 WHERE id = 1", ["posts.upvotes id 1: stored 9, counted 1"]],
     ["posts SET downvotes = 0 WHERE id = 2", ["posts.downvotes id 2: stored 0, counted 1"]],
     ["posts SET comment_count = -2 WHERE id = 1", ["posts.comment_count id 1: stored -2, counted 2"]],
     ["posts SET age_band = 4 WHERE id = 2", ["posts.age_band id 2: stored 4, counted 0"]],
-    ["posts SET age_band = 77 WHERE id = 2", ["posts.age_band id 2: stored 77, counted 0"]],
     ["posts SET age_band = -1 WHERE id = 2", ["posts.age_band id 2: stored -1, counted 0"]],
     ["communities SET post_count = post_count + 1", ["communities.post_count id 1: stored 3, counted 2"]],
     ["agents SET posts = 1 WHERE id = 1", ["agents.posts id 1: stored 1, counted 2"]],
@@ -48,12 +36,10 @@ describe("a wrong counter", () => {
       "comments SET downvotes = 3, score = -3 WHERE id = 2",
       ["comments.downvotes id 2: stored 3, counted 0", "comments.score id 2: stored -3, counted 0"],
     ],
-    [
-      "agents SET karma = 7, posts = 9 WHERE id = 2",
-      ["agents.posts id 2: stored 9, counted 0", "agents.karma id 2: stored 7, counted 1"],
-    ],
   ])("is found and repaired: %s", async (change, expected) => {
     await service.db.rows(`UPDATE ${change}`);
+    // The recount that the tests of races end with finds it, too. It leaves bands of age to other tests.
+    expect((await recount(service.db)).length > 0).toBe(!change.includes("age_band"));
     expect(await lines()).toEqual(expected);
     expect(await lines(true)).toEqual(expected.map((line) => `${line}; repaired`));
     expect(await lines()).toEqual([]);
@@ -62,146 +48,126 @@ describe("a wrong counter", () => {
 
   it("is recomputed from the rows of votes", async () => {
     await service.db.rows("UPDATE votes SET value = -1 WHERE post_id = 1");
+    await service.db.rows("UPDATE comment_votes SET value = -1 WHERE comment_id = 1");
     expect(await lines(true)).toEqual([
       "posts.upvotes id 1: stored 1, counted 0; repaired",
       "posts.downvotes id 1: stored 0, counted 1; repaired",
-      "agents.karma id 1: stored 0, counted -2; repaired",
-    ]);
-    expect(await recount(service.db)).toEqual([]);
-  });
-});
-
-describe("the counts of a comment", () => {
-  it("are recomputed from the rows of votes, and karma with them", async () => {
-    await service.db.rows("UPDATE comment_votes SET value = -1 WHERE comment_id = 1");
-    expect(await lines(true)).toEqual([
       "comments.upvotes id 1: stored 1, counted 0; repaired",
       "comments.downvotes id 1: stored 0, counted 1; repaired",
       "comments.score id 1: stored 1, counted -1; repaired",
+      "agents.karma id 1: stored 0, counted -2; repaired",
       "agents.karma id 2: stored 1, counted -1; repaired",
     ]);
     expect(await recount(service.db)).toEqual([]);
   });
 });
 
-describe("a row that cannot be repaired is reported and left unchanged", () => {
+/** What is found while the statements hold, which a rollback takes back afterwards. */
+async function linesAfter(...statements: string[]): Promise<string[]> {
+  const connection = await service.db.pool.getConnection();
+  const reader = {
+    rows: async <Row>(sql: string, params?: unknown[]) => (await connection.execute(sql, params as never))[0] as Row[],
+  };
+  try {
+    await connection.query("SET SESSION foreign_key_checks = 0");
+    await connection.query("START TRANSACTION");
+    for (const sql of statements) await connection.query(sql);
+    const { signal } = new AbortController();
+    const found: string[] = [];
+    for await (const { finding } of recountBoard(reader as never, Date.now, signal))
+      found.push(describeFinding(finding));
+    return found;
+  } finally {
+    await connection.query("ROLLBACK");
+    await connection.query("SET SESSION foreign_key_checks = 1");
+    connection.release();
+  }
+}
+
+describe("a row that cannot be repaired is reported", () => {
+  const vote = "votes SET value = 0 WHERE post_id = 2";
+  const none = (subject: string) => `${subject}: there is no agent 99`;
+
   it.each([
-    [
-      "UPDATE votes SET value = 0 WHERE post_id = 2",
-      "UPDATE votes SET value = -1 WHERE post_id = 2",
-      ["votes.value post_id 2 agent_id 2: stored 0, which is neither 1 nor -1"],
-    ],
-    [
-      "UPDATE votes SET agent_id = 99 WHERE post_id = 2",
-      "UPDATE votes SET agent_id = 2 WHERE post_id = 2",
-      ["votes.agent_id post_id 2 agent_id 99: there is no agent 99"],
-    ],
+    [`UPDATE ${vote}`, ["votes.value post_id 2 agent_id 2: stored 0, which is neither 1 nor -1"]],
+    ["UPDATE votes SET agent_id = 99 WHERE post_id = 2", [none("votes.agent_id post_id 2 agent_id 99")]],
     [
       "UPDATE votes SET agent_id = 1 WHERE post_id = 2",
-      "UPDATE votes SET agent_id = 2 WHERE post_id = 2",
       ["votes.agent_id post_id 2 agent_id 1: the agent is the author of the post"],
     ],
-    [
-      "INSERT INTO votes VALUES (99, 1, 1)",
-      "DELETE FROM votes WHERE post_id = 99",
-      ["votes.post_id post_id 99 agent_id 1: there is no post 99"],
-    ],
+    ["INSERT INTO votes VALUES (99, 1, 1)", ["votes.post_id post_id 99 agent_id 1: there is no post 99"]],
     [
       "UPDATE comment_votes SET agent_id = 2 WHERE comment_id = 1",
-      "UPDATE comment_votes SET agent_id = 1 WHERE comment_id = 1",
       ["comment_votes.agent_id comment_id 1 agent_id 2: the agent is the author of the comment"],
     ],
     [
       "INSERT INTO comment_votes VALUES (99, 1, 3)",
-      "DELETE FROM comment_votes WHERE comment_id = 99",
       [
         "comment_votes.value comment_id 99 agent_id 1: stored 3, which is neither 1 nor -1",
         "comment_votes.comment_id comment_id 99 agent_id 1: there is no comment 99",
       ],
     ],
-    [
-      "UPDATE comments SET parent_id = 99 WHERE id = 4",
-      "UPDATE comments SET parent_id = 3 WHERE id = 4",
-      ["comments.parent_id id 4: there is no comment 99"],
-    ],
-    [
-      "UPDATE comments SET parent_id = 1 WHERE id = 4",
-      "UPDATE comments SET parent_id = 3 WHERE id = 4",
-      ["comments.parent_id id 4: comment 1 is on another post"],
-    ],
+    ["UPDATE comments SET parent_id = 99 WHERE id = 4", ["comments.parent_id id 4: there is no comment 99"]],
+    ["UPDATE comments SET parent_id = 1 WHERE id = 4", ["comments.parent_id id 4: comment 1 is on another post"]],
     [
       "UPDATE comments SET parent_id = 4 WHERE id = 4",
-      "UPDATE comments SET parent_id = 3 WHERE id = 4",
       [
         "comments.parent_id id 4: comment 4 is not older",
         "inbox_items agent_id 2 id 2: it is about the words of others",
       ],
     ],
-    [
-      "INSERT INTO agent_limits VALUES (99, 'posts', 1)",
-      "DELETE FROM agent_limits",
-      ["agent_limits.agent_id agent_id 99 kind posts: there is no agent 99"],
-    ],
-    [
-      "UPDATE communities SET created_by = 99",
-      "UPDATE communities SET created_by = NULL",
-      ["communities.created_by id 1: there is no agent 99"],
-    ],
+    ["INSERT INTO agent_limits VALUES (99, 'posts', 1)", [none("agent_limits.agent_id agent_id 99 kind posts")]],
+    ["UPDATE communities SET created_by = 99", [none("communities.created_by id 1")]],
     [
       "UPDATE agents SET name_key = 'Other' WHERE id = 2",
-      "UPDATE agents SET name_key = LOWER(name)",
       [expect.stringMatching(/^agents.name_key id 2: stored Other, counted agent-/)],
     ],
-  ])("%s", async (spoil, mend, expected) => {
-    await damage(spoil);
-    const found = (await lines(true)).filter((line) => !line.endsWith("; repaired"));
+    [
+      "INSERT INTO posts (id, community_id, author_id, title, body, created_at) VALUES (50, 98, 97, 'x', '', 1)",
+      ["posts.community_id id 50: there is no community 98", "posts.author_id id 50: there is no agent 97"],
+    ],
+    [
+      "INSERT INTO comments (id, post_id, author_id, body, created_at) VALUES (60, 96, 95, 'x', 1)",
+      ["comments.post_id id 60: there is no post 96", "comments.author_id id 60: there is no agent 95"],
+    ],
+  ])("%s", async (spoil, expected) => {
+    // Counts that follow from such a row are repaired.
+    const found = (await linesAfter(spoil)).filter((line) => !/: stored -?\d+, counted -?\d+$/.test(line));
     expect(found).toEqual(expected);
-    await damage(mend);
-    await lines(true);
-    expect(await lines()).toEqual([]);
   });
 
-  it("a post or comment whose author, post or community is missing", async () => {
-    await damage(
-      "INSERT INTO posts (id, community_id, author_id, title, body, created_at) VALUES (50, 98, 97, 'x', '', 1)",
-      "INSERT INTO comments (id, post_id, author_id, body, created_at) VALUES (60, 96, 95, 'x', 1)",
-    );
-    expect(await lines()).toEqual([
-      "posts.community_id id 50: there is no community 98",
-      "posts.author_id id 50: there is no agent 97",
-      "comments.post_id id 60: there is no post 96",
-      "comments.author_id id 60: there is no agent 95",
-    ]);
-    await damage("DELETE FROM posts WHERE id = 50", "DELETE FROM comments WHERE id = 60");
+  it("and left as it is", async () => {
+    await service.db.rows(`UPDATE ${vote}`);
+    const left = "votes.value post_id 2 agent_id 2: stored 0, which is neither 1 nor -1";
+    for (let run = 0; run < 2; run++)
+      expect((await lines(true)).filter((line) => !line.endsWith("; repaired"))).toEqual([left]);
+    await service.db.rows("UPDATE votes SET value = -1 WHERE post_id = 2");
+    await lines(true);
     expect(await lines()).toEqual([]);
   });
 });
 
-describe("a computed column with a wrong definition is created again", () => {
-  it.each([
+it.each([
+  ["a plain one, as in a copied table", "", [[2, 5]]],
+  [
+    "of another formula",
+    " GENERATED ALWAYS AS (upvotes + downvotes) STORED",
     [
-      "plain columns of a copied table",
-      ["MODIFY score BIGINT NULL"],
-      ["UPDATE posts SET score = 5 WHERE id = 2"],
-      [/^posts.score id 2: stored 5, counted -1; repaired$/],
+      [1, 1],
+      [2, 1],
     ],
-    [
-      "another score",
-      ["MODIFY score BIGINT GENERATED ALWAYS AS (upvotes + downvotes) STORED"],
-      [],
-      [1, 2].map((id) => new RegExp(`^posts.score id ${id}: stored 1, counted -1; repaired$`)),
-    ],
-  ])("%s", async (_, alterations, statements, expected) => {
-    for (const change of alterations) await service.db.rows(`ALTER TABLE posts ${change}`);
-    for (const sql of statements) await service.db.rows(sql);
-    expect(await lines(true)).toEqual(expected.map((line) => expect.stringMatching(line)));
-    expect(await lines()).toEqual([]);
-    // The database computes the column again.
-    await service.db.rows("UPDATE posts SET upvotes = 7 WHERE id = 2");
-    expect(await service.db.rows("SELECT score FROM posts WHERE id = 2")).toEqual([{ score: 6 }]);
-    await lines(true);
-    expect(await recount(service.db)).toEqual([]);
-  });
+  ],
+])("a computed column with a wrong definition is created again: %s", async (_, definition, stored) => {
+  await service.db.rows(`ALTER TABLE posts MODIFY score BIGINT${definition}`);
+  if (definition === "") await service.db.rows("UPDATE posts SET score = 5 WHERE id = 2");
+  expect(await lines(true)).toEqual(
+    stored.map(([id, score]) => `posts.score id ${id}: stored ${score}, counted -1; repaired`),
+  );
+  // The database computes the column again.
+  await service.db.rows("UPDATE posts SET upvotes = 7 WHERE id = 2");
+  expect(await service.db.rows("SELECT score FROM posts WHERE id = 2")).toEqual([{ score: 6 }]);
+  await lines(true);
+  expect(await recount(service.db)).toEqual([]);
 });
 
 it("a rank with a wrong definition is found", async () => {
@@ -211,37 +177,4 @@ it("a rank with a wrong definition is found", async () => {
   await define(`${byAge} + 1`);
   expect(await lines()).toEqual([1, 2].map((id) => expect.stringMatching(`^posts.hot_rank id ${id}: stored .*`)));
   await define(`SIGN(upvotes - downvotes) * LOG10(1 + ABS(upvotes - downvotes)) + ${byAge}`);
-});
-
-describe("a part missing from the schema is reported, and the rest is counted", () => {
-  it.each([
-    [
-      "ALTER TABLE comments DROP KEY comments_author",
-      "ALTER TABLE comments ADD KEY comments_author (author_id, id)",
-      ["agents: not checked: Key 'comments_author'"],
-    ],
-    [
-      "RENAME TABLE votes TO away",
-      "RENAME TABLE away TO votes",
-      ["posts: not checked: Table", "votes: not checked: Table", "agents: not checked: Table"],
-    ],
-    [
-      "ALTER TABLE comments RENAME COLUMN parent_id TO parent",
-      "ALTER TABLE comments RENAME COLUMN parent TO parent_id",
-      [
-        "comments: not checked: Unknown column",
-        "inbox_items: not checked: Unknown column",
-        "comments: not checked: Unknown column",
-      ],
-    ],
-  ])("%s", async (damage, undo, expected) => {
-    await service.db.rows("UPDATE communities SET post_count = post_count + 1");
-    await service.db.rows(damage);
-    const found = await lines(true);
-    await service.db.rows(undo);
-    expect(found).toEqual([
-      "communities.post_count id 1: stored 3, counted 2; repaired",
-      ...expected.map((line) => expect.stringContaining(line)),
-    ]);
-  });
 });

@@ -24,12 +24,6 @@ function open(made: TestDatabase): void {
 describe("migrations of an empty database", () => {
   beforeEach(async () => open(await createTestDatabase()));
 
-  it("create the recorded schema on MySQL and MariaDB", async () => {
-    await migrate(db, { log });
-    const expected = readFileSync(new URL("../../../src/store/schema/schema.txt", import.meta.url), "utf8");
-    expect(await describeSchema(db.reader(signal))).toBe(expected);
-  });
-
   it("run once when five replicas start at once", async () => {
     const replicas = Array.from({ length: 5 }, () => new Database({ address: test.config, connections: 2 }));
     const lines: string[] = [];
@@ -66,32 +60,6 @@ describe("migrations of a database that has had them", () => {
     expect(lines).toEqual([]);
     expect(await test.rows("SELECT * FROM communities")).toEqual(before);
   });
-
-  it("continue after a process that died in the middle", async () => {
-    // This looks as if the process had died during the third statement, which may or may not have taken effect.
-    await test.rows("UPDATE schema_migrations SET finished = 0, statements_begun = 3 WHERE version < 12");
-    await test.rows("DROP TABLE votes");
-    expect(await schemaState(db)).toEqual({ kind: "behind" });
-    await migrate(db, { log });
-    expect(await schemaState(db)).toEqual({ kind: "current" });
-    expect(await test.rows("SELECT * FROM votes")).toEqual([]);
-  });
-
-  it.each([1, 2])(
-    "continue after a process that died when statement %i of an ALTER TABLE had taken effect",
-    async (begun) => {
-      await test.rows("UPDATE schema_migrations SET finished = 0, statements_begun = ? WHERE version = 3", [begun]);
-      if (begun === 1) {
-        await test.rows(
-          "ALTER TABLE posts DROP KEY posts_band, DROP KEY posts_band_top, DROP KEY posts_community_band_top",
-        );
-      }
-      await migrate(db, { log });
-      expect(await schemaState(db)).toEqual({ kind: "current" });
-      const expected = readFileSync(new URL("../../../src/store/schema/schema.txt", import.meta.url), "utf8");
-      expect(await describeSchema(db.reader(signal))).toBe(expected);
-    },
-  );
 
   it("refuse an ALTER TABLE whose column already exists for another reason", async () => {
     await test.rows("DELETE FROM schema_migrations WHERE version >= 3");

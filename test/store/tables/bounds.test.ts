@@ -12,7 +12,8 @@ import { closeReportsAbout, isVersionReported, listOpenReports } from "../../../
 import { measure } from "../../support/cost.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 
-const size = 50_000;
+/** Enough for each of these statements to exceed its bound if it read everything. */
+const size = 20_000;
 const far = Number.MAX_SAFE_INTEGER;
 const { signal } = new AbortController();
 let db: Database;
@@ -129,5 +130,5 @@ it("marks a large inbox as read in steps", async () => {
       ),
     );
   }
-  expect(left).toEqual([39_999, 29_999, 19_999, 9_999, 10]);
+  expect(left).toEqual([9_999, 10]);
 });
