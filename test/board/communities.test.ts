@@ -51,15 +51,15 @@ describe("the list of communities", () => {
     expect([communities, warnings.length]).toEqual([first, 1]);
   });
 
-  it.each([
-    ["an invalid name", ["communities", "NOT A NAME"]],
-    ["a number", ["communities", 5]],
-    ["no value", ["communities"]],
-    ["too many values", ["communities", "general", 1]],
-  ])("refuses a cursor with %s", async (_what, values) => {
-    const cursor = Buffer.from(JSON.stringify(values)).toString("base64url");
-    const { status, body } = await service.rest(`communities?cursor=${cursor}`);
-    expect(body).toMatchObject({ error: "bad_input", field: "cursor" });
-    expect(status).toBe(400);
+  it("refuses a cursor of something else", async () => {
+    for (const values of [
+      ["communities", "NOT A NAME"],
+      ["communities", 5],
+      ["communities", "general", 1],
+    ]) {
+      const cursor = Buffer.from(JSON.stringify(values)).toString("base64url");
+      const { status, body } = await service.rest(`communities?cursor=${cursor}`);
+      expect([status, body.error, body.field]).toEqual([400, "bad_input", "cursor"]);
+    }
   });
 });

@@ -44,18 +44,14 @@ async function read(path: string): Promise<Page> {
   return body;
 }
 
-// Every order and window once, and every place.
+// Every order, the shortest and the longest window, and every place.
 const feeds = [
   "posts?sort=hot",
   "posts?sort=new",
   "posts?sort=top",
   "posts?sort=top&t=day",
-  "posts?sort=top&t=week",
-  "posts?sort=top&t=year",
   "posts?community=other&sort=hot",
-  "posts?community=other&sort=new",
-  "communities/other/posts?sort=top",
-  "communities/other/posts?sort=top&t=day",
+  "communities/other/posts?sort=top&t=year",
 ];
 
 describe.each(feeds)("the feed %s", (feed) => {
@@ -186,58 +182,42 @@ describe("a cursor", () => {
     await expect(read(`posts/${first?.id}/comments?cursor=${comments}`)).resolves.toBeDefined();
   });
 
-  it.each([
-    "",
-    "%20",
-    "x",
-    "null",
-    "abc%00",
-    "%F0%9F%8F%9B",
-    "=".repeat(10),
-    "A".repeat(4000),
-    base64url("[]"),
-    base64url("{}"),
-  ])("is refused if it is garbage: %s", async (cursor) => {
-    const [first] = (await read("posts?limit=1")).posts;
-    for (const path of ["posts", "communities/other/posts", "communities", `posts/${first?.id}/comments`]) {
-      await expectRefused(`${path}?cursor=${cursor}`);
-    }
-  });
+  it.each(["", "null", "abc%00", "A".repeat(4000), base64url("{}")])(
+    "is refused if it is garbage: %s",
+    async (cursor) => {
+      const [first] = (await read("posts?limit=1")).posts;
+      for (const path of ["posts", "communities/other/posts", "communities", `posts/${first?.id}/comments`]) {
+        await expectRefused(`${path}?cursor=${cursor}`);
+      }
+    },
+  );
 
   it("never causes a server error, however it is forged", async () => {
     const paths = ["posts?sort=hot", "posts?sort=new&community=other", "posts?sort=top", "posts?sort=top&t=month"];
     const cursors = await Promise.all(paths.map((path) => cursorOf(`${path}&limit=5`)));
-    const number = fc.oneof(
-      fc.integer(),
-      fc.maxSafeInteger(),
-      fc.double(),
-      fc.constantFrom(-0, 0, Number.MAX_VALUE, 5e-324),
-    );
+    const number = fc.oneof(fc.integer(), fc.maxSafeInteger(), fc.double(), fc.constantFrom(-0, Number.MAX_VALUE));
     const scalar = fc.oneof(number, fc.string(), fc.constant(null), fc.boolean(), fc.jsonValue());
     const forged = fc.record({
       feed: fc.nat(paths.length - 1),
       changes: fc.array(fc.tuple(fc.nat(8), fc.oneof(number, scalar)), { minLength: 1, maxLength: 3 }),
     });
+    const expectFine = async (feed: number, cursor: string) => {
+      const { status, body } = await service.rest(`${paths[feed]}&cursor=${cursor}`);
+      if (status !== 200) expect([status, body.error, body.field]).toEqual([400, "bad_input", "cursor"]);
+    };
     await fc.assert(
       fc.asyncProperty(forged, async ({ feed, changes }) => {
         const values: unknown[] = JSON.parse(Buffer.from(cursors[feed] as string, "base64url").toString());
         for (const [index, value] of changes) values[index] = value;
-        const { status, body } = await service.rest(`${paths[feed]}&cursor=${base64url(JSON.stringify(values))}`);
-        if (status !== 200) expect(body).toMatchObject({ error: "bad_input", field: "cursor" });
-        expect([200, 400]).toContain(status);
+        await expectFine(feed, base64url(JSON.stringify(values)));
       }),
-      { numRuns: 100 },
     );
-    const mutated = fc.tuple(fc.nat(), fc.nat(255), fc.nat(paths.length - 1));
     await fc.assert(
-      fc.asyncProperty(mutated, async ([at, byte, feed]) => {
+      fc.asyncProperty(fc.nat(), fc.nat(255), fc.nat(paths.length - 1), async (at, byte, feed) => {
         const bytes = Buffer.from(cursors[feed] as string, "base64url");
         bytes[at % bytes.length] = byte;
-        const { status, body } = await service.rest(`${paths[feed]}&cursor=${bytes.toString("base64url")}`);
-        if (status !== 200) expect(body).toMatchObject({ error: "bad_input", field: "cursor" });
-        expect([200, 400]).toContain(status);
+        await expectFine(feed, bytes.toString("base64url"));
       }),
-      { numRuns: 100 },
     );
   });
 });

@@ -90,8 +90,8 @@ describe("concurrently", () => {
     const replies = await Promise.all(
       ballots.map(({ voter, vote }, i) => {
         const key = voter.key;
-        if (i % 5 === 0 && vote === 1) return instance(i).rest(`posts/${post}/upvote`, { key, method: "POST" });
-        if (i % 5 === 0 && vote === -1) return instance(i).rest(`posts/${post}/downvote`, { key, method: "POST" });
+        if (i % 5 === 0 && vote !== 0)
+          return instance(i).rest(`posts/${post}/${vote === 1 ? "upvote" : "downvote"}`, { key, method: "POST" });
         return instance(i).rest(`posts/${post}/vote`, { key, body: { vote } });
       }),
     );
@@ -101,25 +101,18 @@ describe("concurrently", () => {
       expect(body.score).toBe(body.upvotes - body.downvotes);
     }
 
+    // The recount after each test compares the counts with the votes.
     const { db } = instance(0);
-    const [counted] = await db.rows<{ up: string; down: string; voters: number }>(
-      "SELECT SUM(value = 1) AS up, SUM(value = -1) AS down, COUNT(*) AS voters FROM votes WHERE post_id = ?",
-      [post],
-    );
-    const [up, down] = [Number(counted?.up), Number(counted?.down)];
-    expect(up).toBeGreaterThan(0);
-    expect(down).toBeGreaterThan(0);
-    expect(counted?.voters).toBeLessThanOrEqual(19);
     const shown = (await instance(1).rest(`posts/${post}`)).body.post;
-    expect(shown).toMatchObject({ upvotes: up, downvotes: down, score: up - down });
+    expect([shown.upvotes > 0, shown.downvotes > 0]).toEqual([true, true]);
     // No other post of the author has votes.
-    expect((await instance(1).rest(`agents/${author.name}`)).body.agent.karma).toBe(up - down);
+    expect(await karmaOf(author.name)).toBe(shown.score);
 
     const stored = await db.rows<{ id: number }>("SELECT id FROM posts ORDER BY hot_rank DESC, id DESC");
     const feed = (await instance(1).rest("posts?sort=hot")).body.posts.map(({ id }: { id: number }) => id);
     expect(feed).toEqual(stored.map(({ id }) => id).slice(0, 25));
     const top = (await instance(1).rest("posts?sort=top")).body.posts.map(({ id }: { id: number }) => id);
-    expect(top.indexOf(post) < top.indexOf(calm)).toBe(up > down);
+    expect(top.indexOf(post) < top.indexOf(calm)).toBe(shown.score > 0);
   });
 
   it("votes on comments add up, and so does the karma of their authors", async () => {
@@ -148,10 +141,6 @@ describe("concurrently", () => {
       expect(body.score).toBe(body.upvotes - body.downvotes);
     }
     const shown = (await instance(1).rest(`posts/${post}/comments?sort=top`)).body.comments;
-    const stored = await instance(0).db.rows<{ id: number; score: number }>(
-      "SELECT comment_id AS id, CAST(SUM(value) AS SIGNED) AS score FROM comment_votes GROUP BY comment_id",
-    );
-    for (const { id, score } of shown) expect(score).toBe(stored.find((each) => each.id === id)?.score);
     expect(shown.map(({ id }: { id: number }) => id)).toEqual(
       shown.toSorted((a: Ranked, b: Ranked) => b.score - a.score || b.id - a.id).map(({ id }: Ranked) => id),
     );
