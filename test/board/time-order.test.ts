@@ -1,10 +1,10 @@
 // Servers of a cluster give out ids in orders of their own. Lists by time go by the time, and the id only breaks ties.
 import { beforeAll, describe, expect, it } from "vitest";
 import { Database } from "../../src/store/database/database.ts";
-import { commentCheck } from "../../src/store/recount/comments.ts";
 import { afterFile } from "../support/after-file.ts";
 import { someoneWaits } from "../support/locks.ts";
 import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { recountLines } from "./recount/lines.ts";
 
 interface Item {
   id: number;
@@ -86,11 +86,6 @@ describe("elements whose ids disagree with their times", () => {
     for (const { id } of removed) await service.operator.restore({ commentId: BigInt(id) });
   });
 
-  it("are in order among the comments of an agent", async () => {
-    const listed = await readAll(`agents/${author.name}/comments?limit=5`, "comments", idOf);
-    expect(listed).toEqual(inOrder("new").map(idOf));
-  });
-
   it("begin with the comment that `from` names", async () => {
     for (const [index, { id }] of inOrder("old").entries()) {
       const { body } = await service.rest(`posts/${post}/comments?from=${id}`);
@@ -137,10 +132,11 @@ describe("elements whose ids disagree with their times", () => {
     expect(body.reports.map(idOf)).toEqual(inOrder("old").map(idOf));
   });
 
-  it("are in order among revisions", async () => {
-    const times = (await service.rest(`posts/${post}/revisions`)).body.revisions.map(
-      ({ edited_at }: { edited_at: string }) => Date.parse(edited_at),
-    );
+  it("are in order among the comments of an agent, and among revisions", async () => {
+    const listed = await readAll(`agents/${author.name}/comments?limit=5`, "comments", idOf);
+    expect(listed).toEqual(inOrder("new").map(idOf));
+    const { revisions } = (await service.rest(`posts/${post}/revisions`)).body;
+    const times = revisions.map(({ edited_at }: { edited_at: string }) => Date.parse(edited_at));
     expect(times).toEqual(inOrder("old").map(({ created_at }) => created_at));
   });
 });
@@ -190,23 +186,16 @@ describe("while clocks differ", () => {
     const [low, high] = items.toSorted((a, b) => a.id - b.id) as [Item, Item];
     const db = new Database({ address: service.db.config, connections: 1 });
     afterFile(() => db.close());
-    const reader = db.reader(new AbortController().signal);
+    const set = ({ id }: Item, parentId: number, createdAt: number) =>
+      service.db.rows(`UPDATE comments SET parent_id = ${parentId}, created_at = ${createdAt} WHERE id = ${id}`);
     const problems = async (reply: Item, answered: Item, difference: number) => {
-      await service.db.rows("UPDATE comments SET parent_id = ?, created_at = ? WHERE id = ?", [
-        answered.id,
-        answered.created_at + difference,
-        reply.id,
-      ]);
-      const found = await commentCheck.find(reader, { after: firstId - 1, to: firstId + size }, now);
-      await service.db.rows("UPDATE comments SET parent_id = ?, created_at = ? WHERE id = ?", [
-        parent,
-        reply.created_at,
-        reply.id,
-      ]);
-      return found.filter(({ subject }) => subject === "comments.parent_id").map(({ problem }) => problem);
+      await set(reply, answered.id, answered.created_at + difference);
+      const found = await recountLines(db);
+      await set(reply, parent, reply.created_at);
+      return found.filter((line) => line.startsWith("comments.parent_id"));
     };
     expect(await problems(low, high, 1)).toEqual([]);
     expect(await problems(high, low, -1)).toEqual([]);
-    expect(await problems(low, high, -1)).toEqual([`comment ${high.id} is not older`]);
+    expect(await problems(low, high, -1)).toEqual([`comments.parent_id id ${low.id}: comment ${high.id} is not older`]);
   });
 });

@@ -1,5 +1,5 @@
 // What the engine finds, in every plan, is what a plain look at every text finds; and no query is an error of the service.
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { Board } from "../../../src/board/board.ts";
 import { defaultIndexerPace, SearchIndexer } from "../../../src/board/search/indexer.ts";
 import { planSearch } from "../../../src/board/search/plan.ts";
@@ -21,22 +21,7 @@ const random = randomNumbers(1414);
 const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
 
 /** From very common to rare. */
-const vocabulary = [
-  "the",
-  "a",
-  "of",
-  "agent",
-  "Straße",
-  "ship",
-  "漢字",
-  "字漢",
-  "漢",
-  "node.js",
-  "C++",
-  "supercalifragilistic",
-  "क्या",
-  "zeno",
-];
+const vocabulary = "the a of agent Straße ship 漢字 字漢 漢 node.js C++ supercalifragilistic क्या zeno".split(" ");
 const word = () => vocabulary[Math.floor(random() ** 3 * vocabulary.length)] as string;
 const posts: { id: number; communityId: number; authorId: number; tokens: string }[] = [];
 
@@ -96,57 +81,24 @@ async function everything(
   return ids;
 }
 
-describe("what the engine finds", () => {
-  it.each(Array.from({ length: 30 }, (_, index) => index))("equals what every text says, query %i", async () => {
+it("the engine finds what every text says, in every order and place", async () => {
+  for (let query = 0; query < 30; query++) {
     const term = () => pick([word, () => `"${word()} ${word()}"`])();
     const without = random() < 0.4 ? ` -${term()}` : "";
     const text = `${Array.from({ length: 1 + Math.floor(random() * 3) }, term).join(" ")}${without}`;
-    const filter = pick([
-      {},
-      {},
-      { community: "small" },
-      { author: "aristo" },
-      { community: "small", author: "aristo" },
-    ]);
+    const both = { community: "small", author: "aristo" };
+    const filter = pick([{}, {}, { community: "small" }, { author: "aristo" }, both]);
     const ids = expected(text, filter);
     expect(await everything(text, "new", filter), text).toEqual(ids);
     const ranked = await everything(text, "relevance", filter);
-    if (ids.length <= 1_000)
-      expect(
-        ranked.toSorted((a, b) => b - a),
-        text,
-      ).toEqual(ids);
-    else for (const id of ranked) expect(ids).toContain(id);
-  });
+    const inOrder = ranked.toSorted((a, b) => b - a);
+    if (ids.length <= 1_000) expect(inOrder, text).toEqual(ids);
+    else expect(ids, text).toEqual(expect.arrayContaining(ranked));
+  }
 });
 
 it("whatever is typed is data", async () => {
-  const pieces = [
-    '"',
-    "-",
-    "+",
-    "*",
-    "~",
-    "(",
-    ")",
-    "<",
-    ">",
-    "@5",
-    "'",
-    "\\",
-    "%",
-    "\u0000",
-    ";",
-    "--",
-    "/*",
-    " ",
-    " ",
-    "the",
-    "漢字",
-    "zeno",
-    "🎉",
-    "\uFDFA",
-  ];
+  const pieces = [..."\"-+*~()<>'\\%;\u0000  🎉\uFDFA", "@5", "--", "/*", "the", "漢字", "zeno"];
   for (let i = 0; i < 150; i++) {
     const q = Array.from({ length: 1 + random() * 14 }, () => pick(pieces)).join("");
     const { status, body } = await service.rest(

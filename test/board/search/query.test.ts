@@ -44,29 +44,8 @@ describe("parseQuery", () => {
 
   it("lets nothing but tokens through, whatever is typed", () => {
     const random = randomNumbers(14);
-    const pieces = [
-      '"',
-      "-",
-      "+",
-      "*",
-      "~",
-      "(",
-      ")",
-      "<",
-      ">",
-      "@",
-      "'",
-      "\\",
-      "%",
-      "\u0000",
-      " ",
-      "a",
-      "é",
-      "漢",
-      "🎉",
-      "\uFDFA",
-    ];
-    for (let i = 0; i < 20_000; i++) {
+    const pieces = [..."\"-+*~()<>@'\\%\u0000 aé漢🎉\uFDFA"];
+    for (let i = 0; i < 5_000; i++) {
       const text = Array.from({ length: 1 + random() * 12 }, () => pieces[Math.floor(random() * pieces.length)]).join(
         "",
       );
