@@ -76,14 +76,13 @@ describe("an aborted request does not count as faulty", () => {
     expect(await remaining()).toBe(refusals.calls);
   });
 
-  it.each([
-    ["application/grpc", [0, 0, 0, 0, 1, 255]],
-    ["application/grpc-web+proto", [0, 0, 0, 0, 1, 255]],
-    ["application/proto", [255]],
-  ])("but a message that is complete and cannot be decoded does: %s", async (type, bytes) => {
+  it("but a message that is complete and cannot be decoded does", async () => {
     const session = connectHttp2(service.url);
-    const headers = { ":path": rpcPath, ":method": "POST", "content-type": type, te: "trailers" };
-    for (let count = 0; count < 2; count++) {
+    for (const [type, bytes] of [
+      ["application/grpc", [0, 0, 0, 0, 1, 255]],
+      ["application/proto", [255]],
+    ] as const) {
+      const headers = { ":path": rpcPath, ":method": "POST", "content-type": type, te: "trailers" };
       const stream = session.request(headers);
       stream.end(Buffer.from(bytes));
       await stream.toArray();
@@ -129,9 +128,7 @@ it("a 503 does not count as faulty", async () => {
   for (let count = 0; count < more; count++) {
     expect((await short.rest("feed")).status).toBe(503);
     expect((await fetch(`${short.url}/`)).status).toBe(503);
-    for (const protocol of ["grpc", "grpc-web", "connect"] as const) {
-      await expect(short.connect(PostService, protocol).listPosts({})).rejects.toThrow("short of memory");
-    }
+    await expect(short.connect(PostService, "grpc").listPosts({})).rejects.toThrow("short of memory");
   }
   use.heapLive = 0;
   await untilLogged("no longer short of memory");

@@ -26,59 +26,24 @@ function check(get: (name: string) => string | null) {
 
 let service: Limited;
 let key: string;
-let postId: number;
 beforeAll(async () => {
   service = await startLimited();
   ({ key } = await service.register());
-  postId = (await service.rest("posts", { key, body: { title: "First" } })).body.post.id;
 });
 
 describe("every reply of REST", () => {
   const post = (body: unknown) => ({ key, body });
+  const guess = (letters: string) => ({ key: `stoa_${letters}`, body: {} });
   it.each([
     ["a read", () => service.rest("feed"), 200, ["reads"], ["reads"]],
     ["a read of a known agent", () => service.rest("feed", { key }), 200, ["calls"], ["calls"]],
     ["a write", () => service.rest("posts", post({ title: "More" })), 201, ["posts", "calls"], ["posts", "calls"]],
-    ["a refused write", () => service.rest("posts", post({ title: "" })), 400, ["posts", "calls"], ["calls"]],
     ["bad JSON", () => service.rest("posts", post("{")), 400, ["posts", "calls"], ["calls"]],
-    [
-      "a body that is too large",
-      () => service.rest("posts", post("x".repeat(300_000))),
-      413,
-      ["posts", "calls"],
-      ["calls"],
-    ],
+    ["a large body", () => service.rest("posts", post("x".repeat(300_000))), 413, ["posts", "calls"], ["calls"]],
     ["no key", () => service.rest("posts", { body: { title: "Who?" } }), 401, ["refusals", "posts"], ["refusals"]],
-    [
-      "a wrong key",
-      () => service.rest("posts", { key: `stoa_${"A".repeat(43)}`, body: {} }),
-      401,
-      ["credentials", "posts"],
-      ["credentials"],
-    ],
-    [
-      "what cannot be a key",
-      () => service.rest("posts", { key: "stoa_no", body: {} }),
-      401,
-      ["refusals", "posts"],
-      ["refusals"],
-    ],
-    [
-      "an own post",
-      () => service.rest(`posts/${postId}/upvote`, { key, method: "POST" }),
-      403,
-      ["votes", "calls"],
-      ["calls"],
-    ],
-    ["no such agent", () => service.rest("agents/nobody"), 404, ["reads"], ["reads"]],
+    ["a wrong key", () => service.rest("posts", guess("A".repeat(43))), 401, ["credentials", "posts"], ["credentials"]],
+    ["what cannot be a key", () => service.rest("posts", guess("no")), 401, ["refusals", "posts"], ["refusals"]],
     ["no such route", () => service.rest("nothing"), 404, ["reads"], ["reads"]],
-    [
-      "a name in use",
-      () => service.rest("communities", post({ name: "general", title: "Taken" })),
-      409,
-      ["communities", "calls"],
-      ["calls"],
-    ],
     ["a HEAD", () => service.rest("feed", { method: "HEAD" }), 200, ["reads"], ["reads"]],
     ["a preflight", () => service.rest("feed", { method: "OPTIONS" }), 204, ["refusals"], ["refusals"]],
     ["a verification", () => service.rest("/house/verify"), 200, ["reads"], ["reads"]],
