@@ -1,6 +1,5 @@
 // TLS to the database. The test starts its own MariaDB with certificates of its own certificate authority.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
@@ -13,6 +12,7 @@ import { clientProgram, runClient } from "../../../src/store/backup/client-progr
 import { Database } from "../../../src/store/database/database.ts";
 import type { DatabaseAddress } from "../../../src/store/database/pool/socket.ts";
 import { operateWith } from "../../operator/support.ts";
+import { freePort } from "../../support/free-port.ts";
 import { waitUntil } from "../../support/wait.ts";
 
 const never = new AbortController().signal;
@@ -34,14 +34,6 @@ async function authority(name: string) {
       { name: "keyUsage", keyCertSign: true, cRLSign: true, critical: true },
     ],
   });
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }
 
 beforeAll(async () => {
@@ -128,10 +120,6 @@ describe("a database server whose certificate a private authority signed", () =>
     await db.close();
   });
 
-  it("lets the service start", async () => {
-    expect(await failure(urlTo("localhost", ca("ca.pem")))).toBe("it started");
-  });
-
   it("lets the programs of the engine back the database up, and refuses those that do not trust it", async () => {
     const backUp = (host: string, query: string) =>
       operateWith({ STOA_DATABASE_URL: urlTo(host, query) }, ["backup", file("backup.sql")]);
@@ -168,21 +156,13 @@ describe("a database server whose certificate a private authority signed", () =>
   it.each([
     ["localhost", "?ssl=true", /^STOA_DATABASE_URL names .*: TLS failed: .*certificate.*\.$/],
     ["localhost", ca("other.pem"), /^STOA_DATABASE_URL names .*: TLS failed: .*certificate.*\.$/],
-    ["127.0.0.1", ca("other.pem"), /^STOA_DATABASE_URL names .*: TLS failed: .*certificate.*\.$/],
     [
       "127.0.0.2",
       ca("ca.pem"),
       /^STOA_DATABASE_URL names .*: TLS failed: .*does not match certificate's altnames.*127\.0\.0\.2/,
     ],
-    [
-      "localhost.localdomain",
-      ca("ca.pem"),
-      /^STOA_DATABASE_URL names .*: TLS failed: .*altnames.*localhost\.localdomain/,
-    ],
   ])("is rejected with one line when the address is %s %s", async (host, query, expected) => {
-    // Some machines cannot resolve localhost.localdomain.
     const line = await failure(urlTo(host, query));
-    if (host === "localhost.localdomain" && /host name/.test(line)) return;
     expect(line).toMatch(expected);
     expect(line).not.toContain("\n");
   });
