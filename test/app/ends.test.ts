@@ -32,12 +32,6 @@ describe("a service", () => {
     await waitUntil("the end of the database", () => folder.databases().length === 0);
   });
 
-  it("stops with one line that names an invalid setting", async () => {
-    const bad = start({ STOA_PORT: "http" });
-    expect(await bad.exited).toBe(1);
-    expect(bad.output).toBe('STOA_PORT must be an integer from 0 to 65535, not "http".\n');
-  });
-
   it("leaves nothing running when its start is interrupted", async () => {
     const interrupted = start();
     await untilSays(interrupted, "starting");

@@ -2,6 +2,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
+import { createTestDatabase } from "../support/database.ts";
+import { urlOf } from "../support/process.ts";
 import { DataFolder, processesWith } from "./data-folder.ts";
 
 const folder = new DataFolder();
@@ -35,12 +37,16 @@ describe("a service", () => {
   });
 
   it("ends after a rejection without an error, and says why even without a log", async () => {
-    const started = start({ NODE_OPTIONS: faultOf("Promise.reject(undefined)"), STOA_LOG_LEVEL: "silent" });
+    const { config } = await createTestDatabase();
+    const started = start({
+      STOA_DATABASE_URL: urlOf(config),
+      NODE_OPTIONS: faultOf("Promise.reject(undefined)"),
+      STOA_LOG_LEVEL: "silent",
+    });
     await started.url();
     started.signal("SIGUSR2");
     expect(await started.exited).toBe(1);
     const lines = started.output.split("\n").filter((line) => line.includes("undefined"));
     expect(lines).toEqual([expect.stringMatching(/^The process ends: unhandledRejection: .*undefined/)]);
-    expect(processesWith(folder.path)).toEqual([]);
   });
 });

@@ -1,7 +1,6 @@
 // Which account a service and its private database run as, by the owner of the data folder and by who may reach it.
-import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { statSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { get } from "node:https";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -9,18 +8,7 @@ import { generate } from "selfsigned";
 import { describe, expect, it } from "vitest";
 import { createTestDatabase } from "../support/database.ts";
 import { urlOf } from "../support/process.ts";
-import {
-  begin,
-  copyMade,
-  dataDir,
-  expectOneAccount,
-  home,
-  isRoot,
-  ownersIn,
-  start,
-  useHomes,
-  usersOf,
-} from "./support.ts";
+import { begin, dataDir, expectOneAccount, home, isRoot, ownersIn, start, useHomes, usersOf } from "./support.ts";
 
 useHomes();
 
@@ -46,8 +34,8 @@ describe("a service", () => {
       const { cert, private: privateKey } = await generate([{ name: "commonName", value: "localhost" }]);
       writeFileSync(join(home, "cert"), cert);
       writeFileSync(join(home, "key"), privateKey, { mode: 0o600 });
-      copyMade();
-      execFileSync("chown", ["12345:12345", dataDir]);
+      mkdirSync(dataDir, { mode: 0o700 });
+      chownSync(dataDir, 12345, 12345);
       const port = await freeLowPort();
       const { service, database } = await start({
         STOA_PORT: String(port),

@@ -57,9 +57,8 @@ export function useMadeFolder(): void {
   afterAll(() => rmSync(made, { recursive: true }));
 }
 
-/** The same, and each test has a home of its own. */
+/** Adds the hooks of a test file whose tests have a home each. */
 export function useHomes(): void {
-  useMadeFolder();
   beforeEach(newHome);
   afterEach(endHome);
 }

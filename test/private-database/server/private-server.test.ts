@@ -50,7 +50,8 @@ describe("a server", () => {
     }
   });
 
-  test("keeps its rows over a stop, which leaves only the data behind, and a copy of that runs beside it", async () => {
+  test("keeps its rows over a stop, which leaves only the data behind", async () => {
+    copyMade();
     const first = await start();
     await run(first, ...sevenRow);
     const pid = await serverPid(first);
@@ -59,18 +60,16 @@ describe("a server", () => {
     expect(isRunning(pid)).toBe(false);
     expect(existsSync(dirname(first.socketPath))).toBe(false);
     expect(readdirSync(dataDir).sort()).toEqual(["lock", "mysql", "mysql.log"]);
-
-    const copy = join(home, "copy");
-    cpSync(dataDir, copy, { recursive: true });
-    const again = [await start(), await start({ dataDir: copy })];
-    for (const server of again) expect(await run(server, "SELECT n FROM d.t")).toEqual([{ n: 7 }]);
+    expect(await run(await start(), "SELECT n FROM d.t")).toEqual([{ n: 7 }]);
   });
 
   test("has a short socket path, even if those of its data and of temporary files are long and have spaces", async () => {
-    const long = join(home, "t".repeat(100));
-    mkdirSync(long);
-    vi.stubEnv("TMPDIR", long);
-    const server = await start({ dataDir: join(home, "a long name ".repeat(15), "data") });
+    const temporary = join(home, "t".repeat(100));
+    mkdirSync(temporary);
+    vi.stubEnv("TMPDIR", temporary);
+    const long = join(home, "a long name ".repeat(15), "data");
+    copyMade(long);
+    const server = await start({ dataDir: long });
     expect(server.socketPath.length).toBeLessThan(104);
     expect(await run(server, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
@@ -107,15 +106,15 @@ function isSpawned(): boolean {
 }
 
 describe("a start beside a running server", () => {
-  test("is refused and names the holder, also if the folder was renamed", async () => {
+  test("is refused and names the holder, although the folder was renamed", async () => {
     copyMade();
     await start();
-    await expect(start()).rejects.toThrow(
-      `the data folder ${dataDir} is in use by process ${process.pid}; stop it first or set STOA_DATA_DIR`,
+    const renamed = join(home, "renamed");
+    renameSync(dataDir, renamed);
+    await expect(start({ dataDir: renamed })).rejects.toThrow(
+      `the data folder ${renamed} is in use by process ${process.pid}; stop it first or set STOA_DATA_DIR`,
     );
-    renameSync(dataDir, join(home, "renamed"));
-    await expect(start({ dataDir: join(home, "renamed") })).rejects.toThrow("is in use by process");
-    renameSync(join(home, "renamed"), dataDir);
+    renameSync(renamed, dataDir);
   });
 
   test("on a copy of its folder does not affect its process, socket or rows", async () => {
@@ -171,6 +170,7 @@ describe("the data folder", () => {
   });
 
   test("is locked by one of several simultaneous starts", async () => {
+    copyMade();
     const outcomes = await Promise.allSettled([start(), start(), start()]);
     const failures = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [String(outcome.reason)] : []));
     expect(failures).toHaveLength(2);

@@ -224,18 +224,6 @@ describe("the version before", () => {
     expect(await recount(service.db)).toEqual([]);
   });
 
-  it("votes and comments on what stands, and the counts agree", async () => {
-    const post = await service.post(author);
-    const parent = await service.comment(author, post);
-    expect(await asBefore(vote(post))).toBe("voted");
-    expect(await asBefore(comment(post))).toBe("commented");
-    expect(await asBefore(comment(post, parent))).toBe("commented");
-    const shown = (await service.rest(`posts/${post}`)).body;
-    expect(shown.post).toMatchObject({ upvotes: 1, comment_count: 3, edited_at: null, removed: null, locked: false });
-    expect(shown.comments).toHaveLength(3);
-    expect(await recount(service.db)).toEqual([]);
-  });
-
   it("cannot write to a removed post or comment, and can again after the restore", async () => {
     const post = await service.post(author);
     const parent = await service.comment(author, post);
