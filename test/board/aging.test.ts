@@ -155,27 +155,4 @@ describe("the running service", () => {
     expect(await recount(first.db)).toEqual([]);
     for (const { log } of replicas) expect(log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
   });
-
-  it("stops in the middle of the sweep without a warning, and continues after its next start", async () => {
-    const test = await createTestDatabase();
-    const db = await openDatabase(test);
-    await insertPosts(test, oldPosts(20));
-    await db.close();
-    const before = await misplaced(test);
-    // The sweep waits for the table when it has begun.
-    const lock = await test.pool.getConnection();
-    await lock.query("LOCK TABLES posts READ");
-    const first = await startService({ db: test, overrides });
-    await waitUntil("the sweep", async () => {
-      const running = await test.rows<{ db: string | null; State: string | null }>("SHOW FULL PROCESSLIST");
-      return running.some(({ db, State }) => db === test.config.database && /lock/i.test(State ?? ""));
-    });
-    await first.app.close();
-    await lock.query("UNLOCK TABLES");
-    lock.release();
-    expect(await misplaced(test)).toEqual(before);
-    expect(first.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
-    await startService({ db: test, overrides });
-    await waitUntil("every post in its band", async () => (await misplaced(test)).length === 0);
-  });
 });

@@ -123,21 +123,6 @@ describe("the votes on a removed comment", () => {
     const own = await service.rest(`comments/${id}/vote`, { key: voter(2).key });
     expect(own.body).toEqual({ ok: true, your_vote: -1, ...counts });
   });
-
-  it("leave its author's karma when the operator erases the agent with its words", async () => {
-    const leaver = await service.register();
-    const id = await createComment(leaver);
-    await post(`comments/${id}/upvote`, voter());
-    await service.operator.eraseAgent({ name: leaver.name, reason: spam, content: true });
-    expect((await service.rest(`comments/${id}`)).body.comment).toMatchObject({
-      author: { name: "[removed]" },
-      score: 1,
-    });
-    const rows = await service.db.rows<{ karma: number }>("SELECT karma FROM agents WHERE name_key = ?", [
-      leaver.name.toLowerCase(),
-    ]);
-    expect(rows).toEqual([{ karma: 0 }]);
-  });
 });
 
 describe("an agent's own vote on a post", () => {

@@ -3,11 +3,6 @@ import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { recount } from "../support/recount.ts";
 import { type Reply, type Service, startService } from "../support/service.ts";
 
-interface Ranked {
-  id: number;
-  score: number;
-}
-
 type Agent = Awaited<ReturnType<Service["register"]>>;
 
 let instances: [Service, Service];
@@ -113,42 +108,6 @@ describe("concurrently", () => {
     expect(feed).toEqual(stored.map(({ id }) => id).slice(0, 25));
     const top = (await instance(1).rest("posts?sort=top")).body.posts.map(({ id }: { id: number }) => id);
     expect(top.indexOf(post) < top.indexOf(calm)).toBe(shown.score > 0);
-  });
-
-  it("votes on comments add up, and so does the karma of their authors", async () => {
-    const post = await createPost(agent(0));
-    const writers = [agent(1), agent(2)];
-    const comments = await Promise.all(
-      Array.from({ length: 4 }, async (_, i) => {
-        const { key } = writers[i % 2] as Agent;
-        const { body } = await instance(i).rest(`posts/${post}/comments`, { key, body: { body: `Comment ${i}` } });
-        return body.comment.id as number;
-      }),
-    );
-    const before = await Promise.all(writers.map(({ name }) => karmaOf(name)));
-    const ballots = Array.from({ length: 100 }, (_, i) => ({
-      comment: comments[i % 4] as number,
-      // Some agents vote several times on the same comment.
-      key: agent(3 + (i % 17)).key,
-      vote: [1, -1, 0, 1][(i * 7 + Math.floor(i / 17)) % 4] as number,
-    }));
-    const replies = await Promise.all(
-      ballots.map(({ comment, key, vote }, i) => instance(i).rest(`comments/${comment}/vote`, { key, body: { vote } })),
-    );
-    expect(tally(replies)).toEqual({ "200 ok": 100 });
-    for (const [i, { body }] of replies.entries()) {
-      expect(body.your_vote).toBe(ballots[i]?.vote);
-      expect(body.score).toBe(body.upvotes - body.downvotes);
-    }
-    const shown = (await instance(1).rest(`posts/${post}/comments?sort=top`)).body.comments;
-    expect(shown.map(({ id }: { id: number }) => id)).toEqual(
-      shown.toSorted((a: Ranked, b: Ranked) => b.score - a.score || b.id - a.id).map(({ id }: Ranked) => id),
-    );
-    for (const [turn, { name }] of writers.entries()) {
-      const own = shown.filter(({ author }: { author: { name: string } }) => author.name === name);
-      const sum = own.reduce((total: number, { score }: Ranked) => total + score, 0);
-      expect(await karmaOf(name)).toBe((before[turn] as number) + sum);
-    }
   });
 
   it("agents can post, comment and vote on each other's posts without failures", async () => {

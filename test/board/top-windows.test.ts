@@ -120,24 +120,6 @@ it("pages by cursor show each post of the first page's window once, in order, wh
   );
 });
 
-it("pages by offset show the posts in the current window while posts are moved", async () => {
-  await fc.assert(
-    fc.asyncProperty(scenario, async ({ posts, feed, events }) => {
-      await replacePosts(posts);
-      let now = start;
-      for (let offset = 0, more = true; more; offset += feed.limit) {
-        now = await happen(events.next().value, now);
-        const expected = inOrder(posts, feed, now - windows[feed.window]);
-        const shown = await page(feed, now, { offset });
-        expect(shown.posts.map(({ id }) => id)).toEqual(expected.slice(offset, offset + feed.limit));
-        more = expected.length > offset + feed.limit;
-        expect(shown.nextOffset).toBe(more ? offset + feed.limit : undefined);
-      }
-    }),
-    { numRuns: 40 },
-  );
-});
-
 it("pages by a cursor older than a day show no post that left the window more than a day ago", async () => {
   const posts = Array.from({ length: 10 }, (_, i) => {
     return { communityId: 1, upvotes: i, downvotes: 0, createdAt: start - i * 2 * hour };

@@ -135,62 +135,7 @@ const restore =
     return "restored";
   };
 
-/** As the version before counts of their own makes a post in the community `general`. */
-const create: Statements = async (run) => {
-  const { insertId: communityId } = await run(
-    "UPDATE communities SET post_count = post_count + 1 WHERE name = 'general' AND LAST_INSERT_ID(id)",
-  );
-  const { insertId } = await run(
-    "INSERT INTO posts (community_id, author_id, title, body, created_at) VALUES (?, ?, 'As before', '', 1)",
-    [communityId, otherId],
-  );
-  await run("UPDATE agents SET posts = posts + 1, comments = comments + 0, karma = karma + 0 WHERE id = ?", [otherId]);
-  return `post ${insertId}`;
-};
-/** As that version removes a post. */
-const removePost =
-  (id: number): Statements =>
-  async (run) => {
-    const [found] = await run("SELECT community_id, author_id, score FROM posts WHERE id = ? FOR UPDATE", [id]);
-    if (found === undefined) return "404";
-    await run(
-      `INSERT INTO removed_posts (id, community_id, author_id, title, body, upvotes, downvotes, comment_count, created_at,
-         edited_at, locked, removed_by, reason, removed_at, erase_at)
-       SELECT id, community_id, author_id, title, body, upvotes, downvotes, comment_count, created_at, edited_at, locked,
-         'operator', 'spam', 1, 9000000000000 FROM posts WHERE id = ?`,
-      [id],
-    );
-    await run("DELETE FROM posts WHERE id = ?", [id]);
-    await run("UPDATE communities SET post_count = post_count + -1 WHERE id = ?", [found.community_id]);
-    await run("UPDATE agents SET posts = posts + -1, comments = comments + 0, karma = karma + ? WHERE id = ?", [
-      -Number(found.score),
-      found.author_id,
-    ]);
-    return "removed";
-  };
-
 describe("the version before", () => {
-  it("makes and removes posts beside this version, and the count of the community is right", async () => {
-    const count = async () => (await service.rest("communities/general")).body.community.post_count;
-    const before = await count();
-    const mine = await Promise.all(Array.from({ length: 4 }, () => service.post(author)));
-    const theirs = (await Promise.all(Array.from({ length: 4 }, () => asBefore(create)))).map((text) =>
-      Number(text.slice("post ".length)),
-    );
-    expect(await count()).toBe(before + 8);
-    // Each removes what the other has made. The operator of this version also restores what the other has removed.
-    expect(await asBefore(removePost(mine[0] as number))).toBe("removed");
-    expect(await asBefore(removePost(mine[1] as number))).toBe("removed");
-    for (const id of theirs.slice(0, 2)) {
-      await service.operator.remove({ postId: BigInt(id), reason: spam, keepForDays: 1n });
-    }
-    expect(await count()).toBe(before + 4);
-    await service.operator.restore({ postId: BigInt(mine[0] as number) });
-    await service.operator.restore({ postId: BigInt(theirs[0] as number) });
-    expect(await count()).toBe(before + 6);
-    expect(await recount(service.db)).toEqual([]);
-  });
-
   it("removes and restores comments without votes, and not those with votes", async () => {
     const post = await service.post(author);
     const plain = await service.comment(author, post);
