@@ -106,17 +106,9 @@ describe("the votes on a removed comment", () => {
     expect(await recount(service.db)).toEqual([]);
     const counts = { score: 1, upvotes: 2, downvotes: 1 };
     expect((await service.rest(`comments/${id}`)).body.comment).toMatchObject({ body: "", ...counts });
-    for (const path of ["upvote", "downvote", "vote"]) {
-      const body = path === "vote" ? { vote: 0 } : undefined;
-      expect(await post(`comments/${id}/${path}`, voter(), body)).toMatchObject({
-        status: 404,
-        body: { error: "not_found", message: "This comment has been removed." },
-      });
-    }
-    expect(await service.rest(`comments/${id}/vote`, { key: voter().key })).toMatchObject({
-      status: 404,
-      body: { error: "not_found", message: "This comment has been removed." },
-    });
+    const gone = { status: 404, body: { error: "not_found", message: "This comment has been removed." } };
+    expect(await post(`comments/${id}/upvote`, voter())).toMatchObject(gone);
+    expect(await service.rest(`comments/${id}/vote`, { key: voter().key })).toMatchObject(gone);
     await service.operator.restore({ commentId: BigInt(id) });
     expect(await karmaOf(author)).toBe(before + 1);
     expect((await service.rest(`comments/${id}`)).body.comment).toMatchObject(counts);
@@ -125,25 +117,17 @@ describe("the votes on a removed comment", () => {
   });
 });
 
-describe("an agent's own vote on a post", () => {
-  it("is read as the vote returned it", async () => {
-    const id = await service.post(author);
-    const cast = (await post(`posts/${id}/downvote`, voter())).body;
-    expect((await service.rest(`posts/${id}/vote`, { key: voter().key })).body).toEqual(cast);
-    const { body } = await service.rest(`posts/${id}/vote`, { key: author.key });
-    expect(body).toMatchObject({ your_vote: 0, score: -1 });
-  });
-
-  it("is not_found for an unknown or removed post", async () => {
-    expect(await service.rest("posts/999999/vote", { key: voter().key })).toMatchObject({
-      status: 404,
-      body: { message: "There is no post with this id." },
-    });
-    const id = await service.post(author);
-    await service.rest(`posts/${id}`, { method: "DELETE", key: author.key });
-    expect(await service.rest(`posts/${id}/vote`, { key: voter().key })).toMatchObject({
-      status: 404,
-      body: { message: "This post has been removed." },
-    });
-  });
+it("an agent's own vote on a post is read as the vote returned it, while the post stands", async () => {
+  const id = await service.post(author);
+  const cast = (await post(`posts/${id}/downvote`, voter())).body;
+  expect((await service.rest(`posts/${id}/vote`, { key: voter().key })).body).toEqual(cast);
+  const { body } = await service.rest(`posts/${id}/vote`, { key: author.key });
+  expect(body).toMatchObject({ your_vote: 0, score: -1 });
+  await service.rest(`posts/${id}`, { method: "DELETE", key: author.key });
+  for (const [path, message] of [
+    [`posts/${id}/vote`, "This post has been removed."],
+    ["posts/999999/vote", "There is no post with this id."],
+  ] as const) {
+    expect(await service.rest(path, { key: voter().key })).toMatchObject({ status: 404, body: { message } });
+  }
 });

@@ -177,18 +177,6 @@ describe("system packages", () => {
     expect(asked()).toBe("");
   });
 
-  test("that only the tests need are not installed with STOA_SETUP=never either", async () => {
-    cpSync(
-      join(root, "src/private-database/server/find-server.mjs"),
-      join(copy, "src/private-database/server/find-server.mjs"),
-    );
-    const { status, said } = await setUp(undefined, { ...env, PATH: bin, STOA_SETUP: "never" }, "test").result;
-    expect(status).toBe(1);
-    expect(said).toContain("the tests need curl and jq");
-    expect(said).toContain("sudo apt-get install --no-install-recommends curl jq");
-    expect(asked()).toBe("");
-  });
-
   test("are not installed when STOA_SETUP has an unknown value, which is refused", async () => {
     const { status, said } = await setUp(undefined, { ...env, STOA_SETUP: "no" }).result;
     expect({ status, said }).toEqual({

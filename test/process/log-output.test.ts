@@ -71,9 +71,3 @@ it("lines wait in order while nobody reads, and the number of lines dropped beyo
   output.write(line(1));
   expect(read()).toBe(line(1));
 });
-
-it("all lines are dropped after the reader has gone", () => {
-  const output = new LogOutput(writer);
-  stopReading();
-  for (let number = 0; number < 10; number++) output.write(line(number));
-});

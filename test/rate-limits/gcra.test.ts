@@ -91,14 +91,6 @@ describe("the generic cell rate algorithm", () => {
     );
   });
 
-  it("spends nothing on a refused call", () => {
-    const caller = new Caller({ burst: 3, interval: 1000 });
-    for (let i = 0; i < 3; i++) caller.call(start);
-    const { arrival } = caller;
-    for (let i = 0; i < 100; i++) expect(caller.call(start + i).allowed).toBe(false);
-    expect(caller.arrival).toBe(arrival);
-  });
-
   it("grants no extra calls when the clock is set back, and the wait is then at most one interval", () => {
     const steps = fc.array(fc.tuple(fc.integer({ min: -100, max: 60 }), fc.integer({ min: 1, max: 5 })), {
       maxLength: 60,

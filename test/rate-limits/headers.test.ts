@@ -1,5 +1,3 @@
-// Every reply says which limits apply and how the caller stands, over every protocol and whatever the outcome.
-import { connect as connectHttp2 } from "node:http2";
 import type { Metadata } from "@grpc/grpc-js";
 import { beforeAll, describe, expect, it } from "vitest";
 import { RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
@@ -77,21 +75,6 @@ describe("every reply of REST", () => {
   it("is readable for pages of other origins", async () => {
     const { headers } = await service.rest("feed");
     expect(headers.get("access-control-expose-headers")).toMatch(/RateLimit, RateLimit-Policy, Retry-After/);
-  });
-
-  it("has both over HTTP/2, where the same client has the same address", async () => {
-    const session = connectHttp2(service.url);
-    const ask = (forwarded: string) =>
-      new Promise<Record<string, unknown>>((resolve, reject) => {
-        const stream = session.request({ ":path": "/api/v1/feed", "x-forwarded-for": forwarded });
-        stream.on("response", resolve).on("error", reject).resume();
-      });
-    const one = await ask("203.0.113.20");
-    expect(one.ratelimit).toBe('"reads";r=2999;t=1');
-    const over1 = await service.from("203.0.113.20", "feed");
-    expect(over1.headers.get("ratelimit")).toBe('"reads";r=2998;t=1');
-    expect((await ask("::ffff:203.0.113.20")).ratelimit).toBe('"reads";r=2997;t=1');
-    session.close();
   });
 });
 

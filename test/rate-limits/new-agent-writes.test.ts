@@ -68,16 +68,6 @@ describe("a new agent", () => {
     expect([(await post()).status, (await post()).status]).toEqual([201, 429]);
   });
 
-  it("has the ordinary limit where that is smaller, or where it has no limit of its own", async () => {
-    const voted = await service.rest(`posts/${postId}/upvote`, { key, method: "POST" });
-    expect(voted.headers.get("ratelimit-policy")).toMatch(/^"votes";q=5;w=3600, /);
-    const founded = await service.rest("communities", {
-      key,
-      body: { name: `c${postId}`.padEnd(5, "0"), title: "New" },
-    });
-    expect(founded.headers.get("ratelimit-policy")).toMatch(/^"communities";q=20;w=86400, /);
-  });
-
   it("is new by its registration, whatever its key", async () => {
     setAge(day - 1);
     const rotated = await service.rest("agents/me/key", { key, body: { grace_seconds: 0 } });

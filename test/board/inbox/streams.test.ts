@@ -128,34 +128,6 @@ async function rotate(key: string): Promise<void> {
   expect((await replicas[0].rest("agents/me/key", { key, body: { grace_seconds: 0 } })).status).toBe(201);
 }
 
-it("a stream without an id sends only what comes after it began", async () => {
-  const { author, say } = await newAuthor();
-  await say();
-  const controller = new AbortController();
-  const response = await fetch(`${replicas[0].url}/api/v1/agents/me/inbox/stream?follow=true`, {
-    headers: { authorization: `Bearer ${author.key}` },
-    signal: controller.signal,
-  });
-  let chunk: Uint8Array | undefined;
-  void (response.body as ReadableStream<Uint8Array>)
-    .getReader()
-    .read()
-    .then(({ value }) => {
-      chunk = value;
-    });
-  const later: number[] = [];
-  // The head of the reply may come before the stream has looked where the inbox ends.
-  await waitUntil("an item", async () => {
-    if (chunk === undefined) later.push(await say(1));
-    return chunk !== undefined;
-  });
-  const [line = ""] = new TextDecoder().decode(chunk).split("\n");
-  const { id, comment_id: commentId } = JSON.parse(line);
-  expect(later).toContain(commentId);
-  expect(id).toBeGreaterThan(1);
-  controller.abort();
-});
-
 it("Last-Event-ID resumes a stream of events", async () => {
   const { author, say } = await newAuthor();
   for (let i = 0; i < 3; i++) await say();

@@ -1,11 +1,10 @@
 // The recount finds and repairs changes that were made directly in the database.
 import { beforeAll, describe, expect, it } from "vitest";
-import { describeFinding, recountBoard } from "../../../src/board/recount/recount.ts";
 import { Database } from "../../../src/store/database/database.ts";
 import { recount } from "../../support/recount.ts";
 import { type Service, startService } from "../../support/service.ts";
 import { seedBoard } from "../support.ts";
-import { recountLines } from "./lines.ts";
+import { linesAfter, recountLines } from "./lines.ts";
 
 let service: Service;
 let db: Database;
@@ -62,28 +61,6 @@ describe("a wrong counter", () => {
   });
 });
 
-/** What is found while the statements hold, which a rollback takes back afterwards. */
-async function linesAfter(...statements: string[]): Promise<string[]> {
-  const connection = await service.db.pool.getConnection();
-  const reader = {
-    rows: async <Row>(sql: string, params?: unknown[]) => (await connection.execute(sql, params as never))[0] as Row[],
-  };
-  try {
-    await connection.query("SET SESSION foreign_key_checks = 0");
-    await connection.query("START TRANSACTION");
-    for (const sql of statements) await connection.query(sql);
-    const { signal } = new AbortController();
-    const found: string[] = [];
-    for await (const { finding } of recountBoard(reader as never, Date.now, signal))
-      found.push(describeFinding(finding));
-    return found;
-  } finally {
-    await connection.query("ROLLBACK");
-    await connection.query("SET SESSION foreign_key_checks = 1");
-    connection.release();
-  }
-}
-
 // Each kind of fault. That every column is looked at is in test/operator/fsck-columns.test.ts.
 describe("a row that cannot be repaired is reported", () => {
   const vote = "votes SET value = 0 WHERE post_id = 2";
@@ -123,7 +100,7 @@ describe("a row that cannot be repaired is reported", () => {
     ],
   ])("%s", async (spoil, expected) => {
     // Counts that follow from such a row are repaired.
-    const found = (await linesAfter(spoil)).filter((line) => !/: stored -?\d+, counted -?\d+$/.test(line));
+    const found = (await linesAfter(service.db, spoil)).filter((line) => !/: stored -?\d+, counted -?\d+$/.test(line));
     expect(found).toEqual(expected);
   });
 

@@ -97,21 +97,10 @@ describe("tokensOf", () => {
     for (const word of words) expect(tokensOf(word)).toMatch(/^ (?:[qz][0-9a-z_]{3,9} )* ?$/);
   });
 
-  const countOf = (tokens: string) => tokens.split(" ").length - 2;
+  const _countOf = (tokens: string) => tokens.split(" ").length - 2;
   it("cuts a text that becomes too long", () => {
     expect(normalize("\uFDFA".repeat(1_800)).length).toBe(32_400);
     expect(normalize("\uFDFA".repeat(2_000)).length).toBe(32_768);
-  });
-
-  it("cuts a text with too many tokens", () => {
-    const words = Array.from({ length: 5_000 }, (_, index) => index.toString(36));
-    expect(tokensOf(words.join(" "))).toBe(tokensOf(words.slice(0, 2_000).join(" ")));
-    expect(tokensOf(words.slice(0, 1_999).join(" "))).not.toBe(tokensOf(words.slice(0, 2_000).join(" ")));
-    expect(countOf(tokensOf("a b ".repeat(2_500)))).toBe(3_000);
-    const han = Array.from({ length: 10_000 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join("");
-    expect(countOf(tokensOf(han))).toBeLessThan(2_003);
-    expect(tokensOf(han)).toBe(tokensOf(han.slice(0, 1_500)));
-    expect(tokensOf(`${han} kraken`)).toBe(tokensOf(han));
   });
 
   it.each([

@@ -58,18 +58,20 @@ it("the service warns when the database node is read-only", async () => {
   expect(service.log.map(({ msg }) => msg)).toContain("the database accepts writes again");
 });
 
-it("the service warns when writes fail", async () => {
-  await db.rows(
+it.each([
+  [
+    "The database accepts no writes: error 1644.",
     "CREATE TRIGGER refuse BEFORE UPDATE ON ledger_verification FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'",
-  );
-  await expectWarning("The database accepts no writes: error 1644.", () => db.rows("DROP TRIGGER refuse"));
-});
-
-it("the service warns when the schema has lost an index", async () => {
-  await db.rows("ALTER TABLE comments DROP KEY comments_author");
-  await expectWarning("The database lacks the index comments_author (author_id, id) of comments,", () =>
-    db.rows("ALTER TABLE comments ADD KEY comments_author (author_id, id)"),
-  );
+    "DROP TRIGGER refuse",
+  ],
+  [
+    "The database lacks the index comments_author (author_id, id) of comments,",
+    "ALTER TABLE comments DROP KEY comments_author",
+    "ALTER TABLE comments ADD KEY comments_author (author_id, id)",
+  ],
+])("the service warns: %s", async (text, spoil, mend) => {
+  await db.rows(spoil);
+  await expectWarning(text, () => db.rows(mend));
 });
 
 it("the service warns when new connections fail while open connections still work", async () => {

@@ -1,8 +1,5 @@
-// A restore may omit the triggers that prevent changes to receipts.
-import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
-import { restoreTriggers } from "../../../src/store/schema/append-only.ts";
 import { checkSchema } from "../../../src/store/schema/schema-check.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { startService } from "../../support/service.ts";
@@ -31,28 +28,6 @@ it("missing triggers cause a readiness warning, and the next start restores them
   expect((await replica.rest("/readyz")).body).toEqual({ ok: true });
   await expect(db.rows("DELETE FROM receipts WHERE seq = 1")).rejects.toThrow("receipts are append-only");
   await waitUntil("the warning to go", async () => !("warning" in (await ready()).body));
-});
-
-it("an account that may not create the triggers gets a message that says what to do", async () => {
-  const { db } = await startService();
-  const [row] = await db.rows<{ refused: number }>(
-    "SELECT @@log_bin AND NOT @@global.log_bin_trust_function_creators AS refused",
-  );
-  if (row?.refused === 0) return; // Only a server with a binary log denies this.
-  const user = `trigger_${randomBytes(4).toString("hex")}`;
-  await db.rows(`CREATE USER '${user}'@'%' IDENTIFIED BY 'secret'`);
-  try {
-    await db.rows(`GRANT SELECT, TRIGGER ON ${db.config.database}.* TO '${user}'@'%'`);
-    await db.rows("DROP TRIGGER receipts_are_not_updated");
-    const account = new Database({ address: { ...db.config, user, password: "secret" }, connections: 1 });
-    const warning = await restoreTriggers(account, never, () => {});
-    expect(warning).toMatch(
-      /receipts_are_not_updated.*They could not be restored: .*log_bin_trust_function_creators = 1/,
-    );
-    await account.close();
-  } finally {
-    await db.rows(`DROP USER '${user}'@'%'`);
-  }
 });
 
 it("without triggers nothing is made, nothing is missed, and the start says what protects the receipts", async () => {
