@@ -5,6 +5,7 @@ describe("the cost of a body", () => {
   it.each([
     ["", 0],
     ["a", 1],
+    ["a".repeat(64), 1],
     ["a".repeat(65), 2],
     ["*", 2],
     ["/", 3],

@@ -8,7 +8,6 @@ import {
   mkdtempSync,
   readFileSync,
   readlinkSync,
-  renameSync,
   rmSync,
   symlinkSync,
   utimesSync,
@@ -151,22 +150,6 @@ describe("system packages", () => {
     );
     expect(asked()).toContain("install --no-install-recommends --no-remove mariadb-server-core mariadb-client");
     expect(child.exitCode).toBe(1);
-  });
-
-  test("that are missing beside a server do not stop a start if they cannot be installed", async () => {
-    const found = `export const findServer = () => ({ flavour: "mariadb" });\n`;
-    writeFileSync(join(copy, "src/private-database/server/find-server.mjs"), found);
-    renameSync(join(copy, "src/process/programs.mjs"), join(copy, "src/process/real.mjs"));
-    const noClient = `export { isExecutable } from "./real.mjs";\nexport function findClient() {}\n`;
-    writeFileSync(join(copy, "src/process/programs.mjs"), noClient);
-    writeFileSync(join(bin, "apt-get"), "#!/bin/sh\necho no network; exit 100\n", { mode: 0o755 });
-    const { status, said } = await setUp(undefined, env).result;
-    expect(status).toBe(0);
-    if (process.getuid?.() !== 0) return;
-    expect(said).toContain(
-      "the database server has no client, which backups need; installing by apt-get: mariadb-client",
-    );
-    expect(said).toContain("cannot be backed up until the client is installed");
   });
 
   test("are not installed with STOA_SETUP=never, and the command is shown", async () => {

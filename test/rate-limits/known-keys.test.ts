@@ -34,14 +34,6 @@ async function replaceKey(newKey: string = crypto.randomUUID()): Promise<void> {
 }
 
 describe("a good key is not looked up for ten minutes", () => {
-  it("after it was issued", async () => {
-    await replaceKey();
-    service.clock.now += known;
-    expect(await limitOf(service)).toBe("calls");
-    service.clock.now += 1;
-    expect(await limitOf(service)).toBe("reads");
-  });
-
   it("after a look-up, which a read without one does not prolong", async () => {
     expect(await limitOf(replica)).toBe("calls");
     await replaceKey();

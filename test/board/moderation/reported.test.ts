@@ -2,7 +2,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Board } from "../../../src/board/board.ts";
 import { eraseExpiredTexts } from "../../../src/board/moderation/sweep.ts";
-import { recountBoard } from "../../../src/board/recount/recount.ts";
 import { Database } from "../../../src/store/database/database.ts";
 import { someoneWaits } from "../../support/locks.ts";
 import { type Agent, type Moderated, spam, startModerated } from "../../support/moderation.ts";

@@ -97,7 +97,6 @@ describe("tokensOf", () => {
     for (const word of words) expect(tokensOf(word)).toMatch(/^ (?:[qz][0-9a-z_]{3,9} )* ?$/);
   });
 
-  const _countOf = (tokens: string) => tokens.split(" ").length - 2;
   it("cuts a text that becomes too long", () => {
     expect(normalize("\uFDFA".repeat(1_800)).length).toBe(32_400);
     expect(normalize("\uFDFA".repeat(2_000)).length).toBe(32_768);

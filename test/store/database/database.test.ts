@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { StoaError } from "../../../src/errors.ts";
 import { Database } from "../../../src/store/database/database.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait.ts";
@@ -19,16 +18,6 @@ afterAll(() => db.close());
 const numberAt = async (id: number) => (await test.rows<{ n: number }>("SELECT n FROM t WHERE id = ?", [id]))[0]?.n;
 
 describe("a database transaction", () => {
-  it("rolls back when its callback throws", async () => {
-    const before = await numberAt(1);
-    const work = db.transaction(never, async (tx) => {
-      await tx.run("UPDATE t SET n = n + 100 WHERE id = ?", [1]);
-      throw new StoaError("not_found", "no");
-    });
-    await expect(work).rejects.toMatchObject({ code: "not_found" });
-    expect(await numberAt(1)).toBe(before);
-  });
-
   it("starts no further statement after its signal aborts, and rolls back", async () => {
     const before = await numberAt(1);
     const controller = new AbortController();

@@ -20,6 +20,11 @@ beforeEach(async () => {
   onTestFinished(() => opened.close());
 });
 
+function fakeIntervals(): void {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
 /** A database whose every write fails twice: the first time before it takes effect, the second time after that. */
 function failingTwice(db: Database): Database {
   const tries = new Map<string, number>();
@@ -79,10 +84,7 @@ it("a migration that is interrupted before and after each of its writes ends wit
 });
 
 it("a lease is renewed every five seconds while its work runs, and given back when the work fails", async () => {
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-  onTestFinished(() => {
-    vi.useRealTimers();
-  });
+  fakeIntervals();
   const secondsLeft = async () => {
     const [row] = await test.rows<{ left: number }>(
       "SELECT CAST(expires_at - UNIX_TIMESTAMP() AS SIGNED) AS `left` FROM schema_lease WHERE holder <> ''",
@@ -106,10 +108,7 @@ it("a lease is renewed every five seconds while its work runs, and given back wh
 });
 
 it("a lease that another process has taken over is neither renewed nor given back", async () => {
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-  onTestFinished(() => {
-    vi.useRealTimers();
-  });
+  fakeIntervals();
   await withLease({ db, signal }, async () => {
     await test.rows("UPDATE schema_lease SET holder = 'another', expires_at = 7");
     const renewed = vi.spyOn(db, "transaction");
