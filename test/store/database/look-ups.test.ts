@@ -4,6 +4,8 @@ import { Database, type LookUp } from "../../../src/store/database/database.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 
 const never = new AbortController().signal;
+/** How many statements run at a time. */
+const concurrency = 2;
 const size = 4;
 
 let test: TestDatabase;
@@ -21,8 +23,8 @@ interface Held {
 }
 
 /** A look-up whose statements wait to be let go. */
-function hold(): Held {
-  const db = new Database({ address: test.config, connections: 8 });
+function hold(timeoutMs?: number): Held {
+  const db = new Database({ address: test.config, connections: 8, timeoutMs });
   onTestFinished(() => db.close());
   const gate = Promise.withResolvers<void>();
   const statements: number[][] = [];
@@ -45,6 +47,23 @@ it("each caller gets the row of its key, or nothing, and those that wait share s
   expect(await found).toEqual(["one", "two", "three", "four", "five", undefined, "six", "three", "one"]);
   // A key that a statement reads already is read again for who comes later: the answer must not be older than the question.
   expect(statements).toEqual([[1], [2], [3, 4, 5, 99], [6, 1]]);
+});
+
+it("a caller that gives up, or has no time left, fails alone", async () => {
+  const { find, statements, letGo } = hold(2_000);
+  const running = Array.from({ length: concurrency }, (_, index) => find(never, 1 + index));
+  const leaving = new AbortController();
+  const left = [find(leaving.signal, 3), find(leaving.signal, 4)];
+  const late = expect(find(never, 5)).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
+  leaving.abort(new Error("gone"));
+  for (const each of left) await expect(each).rejects.toThrow("gone");
+  await late;
+  for (const each of running) await expect(each).rejects.toMatchObject({ code: "unavailable" });
+  letGo();
+  const next = await Promise.all([find(never, 6), find(never, 1)]);
+  expect(next).toEqual(["six", "one"]);
+  // Nobody waits for these any more, so no statement reads them.
+  expect(statements.flat()).not.toContain(4);
 });
 
 it("a statement that fails, fails its callers alone", async () => {
