@@ -9,7 +9,7 @@ let service: Moderated;
 let author: Agent;
 
 beforeAll(async () => {
-  service = await startModerated({ overrides: { sweeps: true } });
+  service = await startModerated();
   author = await service.register();
   const agents = Array.from({ length: crowd }, (_, n) => [
     `crowd-${n}`,
@@ -35,6 +35,8 @@ it("a post that hundreds have reported is removed at once, and its reports are c
   await report(id, crowd);
   await service.operator.remove({ postId: BigInt(id), reason: spam });
   expect((await service.rest(`posts/${id}`)).body.post.removed).toMatchObject({ reason: "spam" });
+  // The sweep of a service begins with its start.
+  await startModerated({ db: service.db, overrides: { sweeps: true } });
   const open = async () => (await service.db.rows("SELECT id FROM reports WHERE is_open = 1")).length;
   await waitUntil("the last report is closed", async () => (await open()) === 0);
   expect(await service.db.rows("SELECT item FROM unfinished_removals")).toEqual([]);
