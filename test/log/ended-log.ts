@@ -43,11 +43,6 @@ export async function endedLog(): Promise<Ended> {
 export const makeKey = ({ dataDir }: Ended) =>
   operateWith({ STOA_LOG_ORIGIN: origin }, ["keygen", join(dataDir, "log", "key")]);
 
-export async function isOver({ db }: Ended): Promise<boolean> {
-  const [identity] = await db.rows<{ origin: string }>("SELECT origin FROM log_identity");
-  return identity?.origin === origin;
-}
-
 /** Checks that the new log names the old one, and will have everything that stands; and that a service goes on with it. */
 export async function expectNewLog({ db, dataDir, lost, last }: Ended): Promise<void> {
   const rows = await db.rows<{ entry: string }>("SELECT entry FROM log_entries");

@@ -6,21 +6,6 @@ import { Database } from "../../src/store/database/database.ts";
 /** Called before a step is done; it may throw instead. `done` is called after it. */
 type OnStep = (name: string, number: number) => { done?: () => void } | undefined;
 
-/** A step: its number, or its name and which one of that name it is, from 1. */
-export type At = number | readonly [name: string, nth: number];
-
-/** Kills this process before a step. */
-export function killAt(at: At): OnStep {
-  const counts = new Map<string, number>();
-  return (name, number) => {
-    const nth = (counts.get(name) ?? 0) + 1;
-    counts.set(name, nth);
-    const isIt = typeof at === "number" ? number === at : name === at[0] && nth === at[1];
-    if (isIt) process.kill(process.pid, "SIGKILL");
-    return undefined;
-  };
-}
-
 const ofFiles = ["write", "appendFile", "sync", "truncate"] as const;
 const ofPaths = ["rename", "rm", "truncate"] as const;
 const ofDatabases = ["transaction", "runDdl"] as const;
@@ -57,4 +42,27 @@ export async function watchSteps(onStep: OnStep): Promise<() => number> {
     syncBuiltinESMExports();
     return count;
   };
+}
+
+/**
+ * A step fails and is not done, or it is done and fails; or nothing is done from it on, also nothing that tidies up: what the disk
+ * and the database then have is what they have after a kill.
+ */
+export const interruptions = ["before", "after", "killed"] as const;
+
+/** Interrupts one step, counted from 1. @param names gets its name */
+export function interrupt(
+  how: (typeof interruptions)[number],
+  step: number,
+  names: Set<string>,
+): Promise<() => number> {
+  const fail = (): never => {
+    throw Object.assign(new Error("no space left"), { code: "ENOSPC" });
+  };
+  return watchSteps((name, number) => {
+    if (number === step) names.add(name);
+    if (number === step && how === "after") return { done: fail };
+    if (number === step || (number > step && how === "killed")) fail();
+    return undefined;
+  });
 }
