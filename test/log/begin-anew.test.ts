@@ -1,13 +1,15 @@
 // stoa recover --log --begin-anew: a log ends whose key is lost, and another one begins, however often that is interrupted.
+
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, it } from "vitest";
 import { LogFolder } from "../../src/log/folder/log-folder.ts";
 import { DataFolderInUse } from "../../src/process/folder-lock.ts";
 import { testOrigin } from "../support/log.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { command, endedLog, expectNewLog, makeKey, origin } from "./ended-log.ts";
 import { interrupt } from "./steps.ts";
-import { key, temporaryFolder } from "./support.ts";
+import { key } from "./support.ts";
 
 it("needs a new key and a new name", async () => {
   const board = await endedLog();
@@ -24,7 +26,7 @@ it("needs a new key and a new name", async () => {
 });
 
 it("leaves a folder alone that a process uses", async () => {
-  const path = temporaryFolder();
+  const path = scratchFolder();
   const folder = await LogFolder.open(path, key);
   const tried = [LogFolder.archive(path, "before"), LogFolder.discard(path)];
   for (const result of await Promise.allSettled(tried)) {

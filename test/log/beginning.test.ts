@@ -1,4 +1,5 @@
 // Key and origin of the log: who begins it, and which of them a start refuses.
+
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -10,10 +11,11 @@ import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
 import { operateWith } from "../operator/support.ts";
 import { createDatabaseWithSchema, type TestDatabase } from "../support/database.ts";
 import { urlOf } from "../support/process.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 import { testKey } from "../tlog/node-functions.ts";
-import { key, temporaryFolder } from "./support.ts";
+import { key } from "./support.ts";
 
 const keyText = `${formatSignerKey(key)}\n`;
 const boardLog = { mayBegin: true, origin: undefined, keyText };
@@ -26,7 +28,7 @@ async function failure(db: TestDatabase, settings: Record<string, string>): Prom
     STOA_PORT: "0",
     STOA_METRICS_PORT: "none",
     STOA_DATABASE_URL: urlOf(db.config),
-    STOA_DATA_DIR: temporaryFolder(),
+    STOA_DATA_DIR: scratchFolder(),
     ...settings,
   };
   try {
@@ -39,7 +41,7 @@ async function failure(db: TestDatabase, settings: Record<string, string>): Prom
 }
 
 function keyFile(text: string, mode = 0o600): string {
-  const path = join(temporaryFolder(), "key");
+  const path = join(scratchFolder(), "key");
   writeFileSync(path, text, { mode });
   chmodSync(path, mode);
   return path;
@@ -47,7 +49,7 @@ function keyFile(text: string, mode = 0o600): string {
 
 it("a start with a key begins the log, with its first entry, and a replica without one finds it", async () => {
   const lookMs = { logLookMs: { identity: 20, notes: 20 } };
-  const dataDir = temporaryFolder();
+  const dataDir = scratchFolder();
   const keyless = await startService({ config: { dataDir }, overrides: lookMs });
   const { db } = keyless;
   expect(await identityIn(db)).toEqual([]);
@@ -106,7 +108,7 @@ it("a start stops with one line for a key file that others may read, or that hol
     ]);
     expect(message).not.toContain(text.trim().slice(30) || "none");
   }
-  const folder = temporaryFolder();
+  const folder = scratchFolder();
   mkdirSync(join(folder, "log"));
   const path = join(folder, "log", "key");
   writeFileSync(path, keyText, { mode: 0o644 });
@@ -120,7 +122,7 @@ it("a start stops with one line for a key file that others may read, or that hol
 
 it("no log begins where the folder has a checkpoint and the database has no log", async () => {
   const db = await createDatabaseWithSchema();
-  const dataDir = temporaryFolder();
+  const dataDir = scratchFolder();
   mkdirSync(join(dataDir, "log"));
   writeFileSync(join(dataDir, "log", "checkpoint"), "some note\n");
   const service = await startService({ db, config: { boardLog, dataDir } });
@@ -129,7 +131,7 @@ it("no log begins where the folder has a checkpoint and the database has no log"
 });
 
 it("stoa keygen writes a key that only its owner may read, and leaves an existing file", async () => {
-  const path = join(temporaryFolder(), "key");
+  const path = join(scratchFolder(), "key");
   const settings = { STOA_SITE_URL: "https://stoa.example:8443" };
   const made = await operateWith(settings, ["keygen", path]);
   expect(made).toEqual({

@@ -1,4 +1,5 @@
 // Boards whose logs have lost their keys, for the tests of recover --log --begin-anew.
+
 import { join } from "node:path";
 import { expect } from "vitest";
 import { formatVkey } from "../../src/tlog/notes/key.ts";
@@ -7,8 +8,8 @@ import { type Outcome, operateWith } from "../operator/support.ts";
 import { createDatabaseWithSchema, type TestDatabase } from "../support/database.ts";
 import { beginTestLog, testOrigin, untilPublished } from "../support/log.ts";
 import { urlOf } from "../support/process.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { startService } from "../support/service.ts";
-import { temporaryFolder } from "./support.ts";
 
 export const origin = "stoa.test/log2";
 export const command = ["recover", "--log", "--begin-anew", origin];
@@ -25,7 +26,7 @@ export interface Ended {
 }
 
 export async function endedLog(): Promise<Ended> {
-  const dataDir = temporaryFolder();
+  const dataDir = scratchFolder();
   const db = await createDatabaseWithSchema();
   const lost = await beginTestLog(db);
   const boardLog = { mayBegin: true, origin: undefined, keyText: formatSignerKey(lost) };

@@ -1,11 +1,13 @@
 // What a replica does whose database or folder contradicts what it has published: it signs nothing, and serves its last note.
+
 import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Publisher } from "../../src/log/publisher/publisher.ts";
 import { putLogRestored } from "../../src/store/tables/log-head.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { testKey } from "../tlog/node-functions.ts";
-import { GrowingLog, never, receiptEntry, temporaryFolder } from "./support.ts";
+import { GrowingLog, never, receiptEntry } from "./support.ts";
 
 interface Published {
   log: GrowingLog;
@@ -16,7 +18,7 @@ interface Published {
 /** A log of 20 entries that is published. */
 async function published(): Promise<Published> {
   const log = await GrowingLog.begin();
-  const path = temporaryFolder();
+  const path = scratchFolder();
   const publisher = await log.publisher(path);
   await publisher.publish(never, await log.grow(19));
   return { log, path, publisher };
@@ -50,7 +52,7 @@ it("of a database with another note of the same size, nothing is served", async 
   const { log, publisher } = await published();
   await log.rollBack(12, { signed: 0, note: null });
   await log.grow(8, (index) => receiptEntry(index + 1000));
-  const other = await log.publisher(temporaryFolder());
+  const other = await log.publisher(scratchFolder());
   await other.publish(never);
   expect([other.tree?.size, (await log.head()).signed]).toEqual([20, 20]);
   await publisher.publish(never);
@@ -72,7 +74,7 @@ it("a database that was restored is not signed, not even by a replica with an em
   const { log, publisher } = await published();
   await log.db.transaction(never, (tx) => putLogRestored(tx, true));
   await expectFrozen({ log, publisher }, /restored from a backup.* recover --log/);
-  await expectFrozen({ log, publisher: await log.publisher(temporaryFolder()) }, /restored/, 0);
+  await expectFrozen({ log, publisher: await log.publisher(scratchFolder()) }, /restored/, 0);
 });
 
 it("an entry that was changed in the database is not signed", async () => {
@@ -162,7 +164,7 @@ it("a folder that another process uses is not used, and is taken over when that 
 
 it("a folder of another log is not used", async () => {
   const { log, path } = await published();
-  const copy = temporaryFolder();
+  const copy = scratchFolder();
   cpSync(path, copy, { recursive: true });
   const key = await testKey("other.example/log");
   const other = await log.publisher(copy, { key });

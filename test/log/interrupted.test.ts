@@ -1,16 +1,18 @@
 // Every step of publishing is interrupted. The folder then has a whole tree, and the next call or start goes on from it.
+
 import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { LogFolder } from "../../src/log/folder/log-folder.ts";
 import type { Publisher, PublisherOptions } from "../../src/log/publisher/publisher.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { interrupt, interruptions, watchSteps } from "./steps.ts";
-import { GrowingLog, key, never, temporaryFolder } from "./support.ts";
+import { GrowingLog, key, never } from "./support.ts";
 
 /** A log that has grown by 4 entries since its newest note, and the folder of its signer. */
 class GrownLog {
   readonly log: GrowingLog;
-  readonly path = temporaryFolder();
+  readonly path = scratchFolder();
   readonly before: number;
   #head: { signed: number; note: string | null } = { signed: 0, note: null };
 
@@ -35,7 +37,7 @@ class GrownLog {
   }
 
   copy(path = this.path): string {
-    const copy = temporaryFolder();
+    const copy = scratchFolder();
     cpSync(path, copy, { recursive: true });
     return copy;
   }
@@ -85,7 +87,7 @@ class GrownLog {
     const names = new Set<string>();
     for (let step = 1, isOver = false; !isOver; step++) {
       for (const how of interruptions) {
-        const path = temporaryFolder();
+        const path = scratchFolder();
         const publisher = await start(path);
         const end = await interrupt(how, step, names);
         // Some steps only tidy up after one that has failed.
@@ -120,7 +122,7 @@ it("an interrupted step is done again by the next call, in the same process and 
 
 it("the entries are on the disk before the checkpoint is, and that is before the note stands in the database", async () => {
   const log = await GrowingLog.begin();
-  const publisher = await log.publisher(temporaryFolder());
+  const publisher = await log.publisher(scratchFolder());
   await publisher.publish(never);
   const batch = await log.grow(3);
   const names: string[] = [];

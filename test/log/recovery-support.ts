@@ -1,4 +1,5 @@
 // A log that was published, and the database as a restored backup has it.
+
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
@@ -8,7 +9,8 @@ import { widthAt } from "../../src/tlog/tiles/widths.ts";
 import { type Outcome, operateWith } from "../operator/support.ts";
 import { faultsOfLog } from "../support/log.ts";
 import { urlOf } from "../support/process.ts";
-import { GrowingLog, never, temporaryFolder } from "./support.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { GrowingLog, never } from "./support.ts";
 
 export interface Board {
   log: GrowingLog;
@@ -21,7 +23,7 @@ export interface Board {
 /** A log of 600 entries that is published, with the folder of its replica. */
 export async function publishedLog(): Promise<Board> {
   const log = await GrowingLog.begin();
-  const dataDir = temporaryFolder();
+  const dataDir = scratchFolder();
   const publisher = await log.publisher(join(dataDir, "log"));
   await publisher.publish(never, await log.grow(599));
   await publisher.stop();
@@ -58,7 +60,7 @@ export async function restoreBackup({ log }: Board, size: number): Promise<void>
 
 /** Copies what was published as a mirror has it. */
 export async function mirror({ log }: Board, note: string, size: number): Promise<string> {
-  const path = temporaryFolder();
+  const path = scratchFolder();
   const write = (tile: Tile | Bundle, bytes: Uint8Array) => {
     const file = join(path, formatTilePath(tile));
     mkdirSync(dirname(file), { recursive: true });

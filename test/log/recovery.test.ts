@@ -2,23 +2,30 @@
 import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
 import { verifyItem } from "../../src/tlog/proofs/verify-item.ts";
 import { operateWith } from "../operator/support.ts";
-import { createDatabaseWithSchema, createTestDatabase } from "../support/database.ts";
+import { createTestDatabase } from "../support/database.ts";
 import { serveHttp, webServerOf } from "../support/http-server.ts";
-import { beginTestLog, untilPublished } from "../support/log.ts";
+import { untilPublished } from "../support/log.ts";
+import { createLoggedDatabase } from "../support/logged.ts";
 import { urlOf } from "../support/process.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { type Service, startService } from "../support/service.ts";
 import { functions } from "../tlog/node-functions.ts";
 import { expectToGoOn, mirror, publishedLog, restoreBackup } from "./recovery-support.ts";
-import { GrowingLog, never, receiptEntry, temporaryFolder } from "./support.ts";
+import { interrupt } from "./steps.ts";
+import { GrowingLog, never, receiptEntry } from "./support.ts";
 
-it("a database that lost nothing goes on as it is, also after a restore", async () => {
+it("a database that lost nothing goes on as it is, also after a restore; programs get the result as JSON", async () => {
   const board = await publishedLog();
-  await board.log.test.rows("UPDATE log_head SET restored = 1");
+  const { test } = board.log;
+  await test.rows("UPDATE log_head SET restored = 1");
   const { status, out } = await board.recover();
   expect([status, out[0]]).toEqual([0, "the log is complete: the database has its 600 entries"]);
+  await test.rows("UPDATE log_head SET restored = 1");
+  const complete = await board.recover("--json");
+  const result = { ok: true, size: 600, source: join(board.dataDir, "log"), from: null, to: null };
+  expect([complete.status, complete.out.map((line) => JSON.parse(line))]).toEqual([0, [result]]);
   await expectToGoOn(board, 600);
 });
 
@@ -36,42 +43,41 @@ it("entries that are lost are put back from the folder, and one more tells of th
   await expectToGoOn(board, 601);
 });
 
-it("programs get the result as JSON, and people see the progress", async () => {
+it("people see the progress of a long recovery, and programs get what it has put back", async () => {
   const board = await publishedLog();
-  await board.log.test.rows("UPDATE log_head SET restored = 1");
-  const complete = await board.recover("--json");
   const source = join(board.dataDir, "log");
-  const result = { ok: true, size: 600, source, from: null, to: null };
-  expect([complete.status, complete.out.map((line) => JSON.parse(line))]).toEqual([0, [result]]);
   const publisher = await board.log.publisher(source);
   await publisher.publish(never, await board.log.grow(10_000));
   await publisher.stop();
   await restoreBackup(board, 250);
   const { out, notes } = await board.recover("--json");
-  expect(out.map((line) => JSON.parse(line))).toEqual([{ ...result, size: 10_601, from: 250, to: 10_600 }]);
+  expect(out.map((line) => JSON.parse(line))).toEqual([{ ok: true, size: 10_601, source, from: 250, to: 10_600 }]);
   expect(notes.join()).toMatch(/put back 10\d\d\d of 10350 entries/);
 });
 
-it("a recovery that was interrupted is done by the next one, and nobody adds to the log between", async () => {
+it("a recovery that ends at any of its steps leaves the log frozen, and is done by the next one", async () => {
   const board = await publishedLog();
-  await restoreBackup(board, 250);
-  await board.log.test.rows("UPDATE log_head SET restored = 0");
-  // As if it had been killed after its first transaction.
-  const folderEntries = Array.from({ length: 100 }, (_, at) => receiptEntry(250 + at));
-  for (const [at, entry] of folderEntries.entries()) {
-    await board.log.test.rows("INSERT INTO log_entries (idx, item, item_id, entry) VALUES (?, 'receipt', ?, ?)", [
-      250 + at,
-      250 + at,
-      Buffer.from(entry).toString(),
-    ]);
+  const names = new Set<string>();
+  for (let step = 1, isOver = false; !isOver; step++) {
+    await restoreBackup(board, 250);
+    const end = await interrupt("killed", step, names);
+    const { status } = await board.recover();
+    isOver = end() < step;
+    expect(status).toBe(isOver ? 0 : 3);
+    const { size, restored } = await board.log.head();
+    // It is over for all at once.
+    expect([250, 601]).toContain(size);
+    expect(restored).toBe(size === 250 ? 1 : 0);
+    expect((await board.recover()).status).toBe(0);
+    expect(await board.log.head()).toMatchObject({ size: 601, restored: 0 });
   }
-  expect((await board.recover()).status).toBe(0);
+  expect(names).toContain("transaction");
   await expectToGoOn(board, 601);
 });
 
 it("a folder that is older than the database needs the operator's word, and a mirror then gives what is newer", async () => {
   const board = await publishedLog();
-  const old = temporaryFolder();
+  const old = scratchFolder();
   cpSync(board.dataDir, old, { recursive: true });
   const publisher = await board.log.publisher(join(board.dataDir, "log"));
   await publisher.publish(never, await board.log.grow(100));
@@ -111,11 +117,11 @@ it("the folder may be lost: the database as it is, or a mirror by HTTP", async (
   // Entries that are not lost are not read: a log may have millions.
   expect(new Set(asked.filter((path) => path.includes("entries")))).toEqual(new Set(["/tile/entries/002.p/88"]));
   await expectToGoOn(board, 601);
-  const alone = await publishedLog();
-  rmSync(join(alone.dataDir, "log"), { recursive: true });
-  await alone.log.test.rows("UPDATE log_head SET restored = 1");
-  expect((await alone.recover("--as-is")).status).toBe(0);
-  await expectToGoOn(alone, 600);
+  // The database alone is enough, too.
+  rmSync(join(board.dataDir, "log"), { recursive: true });
+  await board.log.test.rows("UPDATE log_head SET restored = 1");
+  expect((await board.recover("--as-is")).status).toBe(0);
+  await expectToGoOn(board, 604);
 });
 
 it("a mirror that is bent, cut off or huge changes nothing, and the message names the file", async () => {
@@ -180,17 +186,15 @@ it("the folder of a service that runs is not touched, and the options are checke
   for (const args of [["--from", "x"], ["--as-is"], ["--log", "--abandon", "1:x", "--note", "y"]]) {
     expect((await operateWith(settings, ["recover", ...args])).status).toBe(2);
   }
-  expect((await board.recover("--from", temporaryFolder())).status).toBe(3);
+  expect((await board.recover("--from", scratchFolder())).status).toBe(3);
   const { url } = await serveHttp((_request, response) => void response.destroy());
   const { status, notes } = await board.recover("--from", url);
   expect([status, notes.join()]).toEqual([3, expect.stringMatching(`${url}/checkpoint cannot be read \\(.+\\)$`)]);
 });
 
 it("a post whose edit was lost with the restore is proved with the text that it has again", async () => {
-  const dataDir = temporaryFolder();
-  const db = await createDatabaseWithSchema();
-  const key = await beginTestLog(db);
-  const boardLog = { mayBegin: true, origin: undefined, keyText: formatSignerKey(key) };
+  const dataDir = scratchFolder();
+  const { db, key, boardLog } = await createLoggedDatabase();
   const first = await startService({ db, config: { boardLog, dataDir } });
   const agent = await first.register();
   const { body } = await first.rest("posts", { key: agent.key, body: { title: "A race", body: "one" } });
@@ -208,7 +212,6 @@ it("a post whose edit was lost with the restore is proved with the text that it 
   await first.app.close();
   // As a backup from before the edit has it.
   await db.rows("UPDATE posts SET body = ?, salt = ?", [row?.body, row?.salt]);
-  await db.rows("DROP TRIGGER IF EXISTS log_entries_are_not_deleted");
   const log = new GrowingLog(db);
   await log.rollBack(head.body.size, { signed: 0, note: null });
   const settings = { STOA_DATABASE_URL: urlOf(db.config), STOA_DATA_DIR: dataDir };
@@ -222,7 +225,7 @@ it("a post whose edit was lost with the restore is proved with the text that it 
 
 it("a backup that is restored freezes the log until it was compared with what was published", async () => {
   const board = await publishedLog();
-  const file = join(temporaryFolder(), "backup.sql");
+  const file = join(scratchFolder(), "backup.sql");
   const { config } = board.log.test;
   // A backup names the newest receipt.
   await board.log.test.rows("UPDATE ledger_head SET seq = 0");

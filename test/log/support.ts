@@ -12,18 +12,11 @@ import { appendToTiles } from "../../src/tlog/tiles/growth.ts";
 import { CompactRange } from "../../src/tlog/tree/compact-range.ts";
 import { afterFile } from "../support/after-file.ts";
 import { createDatabaseWithSchema, type TestDatabase } from "../support/database.ts";
-import { scratchFolder } from "../support/scratch-folder.ts";
 import { type Service, type ServiceOptions, startService } from "../support/service.ts";
 import { testKey } from "../tlog/node-functions.ts";
 
 export const never = new AbortController().signal;
 export const key: SignerKey = await testKey("stoa.example/log");
-
-/** A folder that is removed after the last test of the file. */
-export function temporaryFolder(): string {
-  const path = scratchFolder();
-  return path;
-}
 
 /** The receipt with this seq, as an entry. */
 export function receiptEntry(seq: number): Uint8Array<ArrayBuffer> {
