@@ -42,7 +42,7 @@ it("a database that was rolled back is not signed, neither before nor after it h
   await expectFrozen({ log, publisher }, lacks);
   await publisher.stop();
   const again = await log.publisher(path);
-  await expectFrozen({ log, publisher: again }, /has 16/);
+  expect(again.obstacle).toMatch(/has 14/);
   await log.grow(20, (index) => receiptEntry(index + 1000));
   await expectFrozen({ log, publisher: again }, /tree of \d+ entries does not extend the one of 20/);
   expect(Buffer.from(again.tree?.note ?? [])).toEqual(note);

@@ -115,3 +115,28 @@ it("another replica takes over what has waited, also a tree without its note", a
   await runUntil(second.run, log.isPublished);
   expect(await log.faults()).toEqual([]);
 });
+
+it("a look at the outbox begins after what was gone over a minute ago; once a minute it finds what committed late", async () => {
+  const minute = 60_000;
+  const { run, db, outbox } = await startLogReplica(log.db.config, log.key);
+  const look = (at: number) => outbox.look(db.reader(new AbortController().signal), at);
+  const late = await log.db.pool.getConnection();
+  await late.beginTransaction();
+  await late.query("INSERT INTO log_outbox (item, item_id, entry) VALUES ('comment', 99, ?)", [entryText(99)]);
+  await log.write(10);
+  await look(0);
+  await runUntil(run, log.isPublished);
+  await look(minute);
+  await look(2 * minute);
+  await late.commit();
+  late.release();
+  // While a backup holds a snapshot, a look at all of it passes over every row that was deleted since.
+  await look(3 * minute - 1);
+  await run();
+  expect(await log.waiting()).toBe(1);
+  await look(3 * minute);
+  await run();
+  expect(await log.waiting()).toBe(0);
+  expect(idsOf(await entriesOf(log.db))).toEqual([...upTo(10), 99]);
+  expect(await log.faults()).toEqual([]);
+});

@@ -6,28 +6,26 @@ import { LogService } from "../../gen/stoa/v1/log_service_pb.js";
 import { openCheckpoint } from "../../src/tlog/notes/checkpoint.ts";
 import { formatVkey } from "../../src/tlog/notes/key.ts";
 import { parsePolicy } from "../../src/tlog/notes/policy.ts";
-import { formatSignerKey, type SignerKey } from "../../src/tlog/notes/signer-key.ts";
+import type { SignerKey } from "../../src/tlog/notes/signer-key.ts";
 import type { ExpectedItem } from "../../src/tlog/proofs/expected-item.ts";
 import { verifyItem } from "../../src/tlog/proofs/verify-item.ts";
 import { parseBundle } from "../../src/tlog/tiles/bundle.ts";
 import { formatTilePath } from "../../src/tlog/tiles/tile-path.ts";
 import { TiledTree } from "../../src/tlog/tiles/tiled-tree.ts";
 import { refusal } from "../ledger/support.ts";
-import { createDatabaseWithSchema } from "../support/database.ts";
-import { beginTestLog, untilPublished } from "../support/log.ts";
+import { untilPublished } from "../support/log.ts";
+import { createLoggedDatabase } from "../support/logged.ts";
 import { rawRequest } from "../support/raw-request.ts";
-import type { Service } from "../support/service.ts";
-import { startService } from "../support/service.ts";
+import { type Service, startService } from "../support/service.ts";
 import { functions, hasher } from "../tlog/node-functions.ts";
 
 let service: Service;
 let key: SignerKey;
 let zeno: string;
 beforeAll(async () => {
-  const db = await createDatabaseWithSchema();
-  key = await beginTestLog(db);
-  const boardLog = { mayBegin: true, origin: undefined, keyText: formatSignerKey(key) };
-  service = await startService({ db, config: { boardLog } });
+  const logged = await createLoggedDatabase();
+  key = logged.key;
+  service = await startService({ db: logged.db, config: { boardLog: logged.boardLog } });
   zeno = (await service.register("Zeno")).key;
   // What is imported comes before the tests read.
   await untilPublished(service);
@@ -110,6 +108,7 @@ describe("a proof", () => {
   });
 
   it("is not given of what the log does not have", async () => {
+    // Each kind of item once, and each parameter at its borders.
     const answers: Record<string, [string, number, string?]> = {
       "posts/999999/proof": ["not_found", 404],
       "posts/0/proof": ["bad_input", 400, "post_id"],
@@ -119,11 +118,8 @@ describe("a proof", () => {
       "agents/Zeno/proof?of=removal": ["not_found", 404],
       "communities/nowhere/proof": ["not_found", 404],
       "house/receipts/999999/proof": ["not_found", 404],
-      "house/receipts/1/proof?of=removal": ["not_found", 404],
-      "log/entries/0/proof?of=removal": ["not_found", 404],
       "log/entries/0/proof?of=text&of=text": ["bad_input", 400, "of"],
       "log/entries/999999/proof": ["not_found", 404],
-      "log/entries/-1/proof": ["bad_input", 400, "index"],
       "log/entries/9007199254740992/proof": ["bad_input", 400, "index"],
     };
     for (const [path, [error, status, field]] of Object.entries(answers)) {
@@ -206,30 +202,22 @@ describe("tiles and bundles", () => {
 
   it("whose path is malformed, empty, not in its shortest form or beyond the tree are not found", async () => {
     const { size } = await checkpoint();
+    // Each kind of malformed path once, and the first ones beyond the tree.
     const paths = [
-      "",
-      "0",
-      "0/0",
-      "0/000.p/0",
-      "0/000.p/256",
-      "0/000.p/01",
-      "00/000",
-      "0/x000/000",
-      "0/x001",
-      "-1/000",
-      "64/000",
-      "entries/000/",
-      "entries/000.p/",
-      "other/000",
-      "0/%30%30%30%2fx",
-      "%zz",
-      "0/%",
-      "entries/%C3",
-      `0/001.p/${(size % 256) + 1}`,
-      "1/000",
-      "2/000.p/1",
-      "0/x999/x999/x999/x999/999",
-      `0/${"x001/".repeat(400)}000`,
+      ...[
+        "",
+        "0/0",
+        "0/000.p/0",
+        "0/000.p/256",
+        "0/000.p/01",
+        "00/000",
+        "0/x000/000",
+        "-1/000",
+        "64/000",
+        "entries/000/",
+      ],
+      ...["other/000", "0/%30%30%30%2fx", "%zz", "entries/%C3", `0/${"x001/".repeat(400)}000`],
+      ...[`0/001.p/${(size % 256) + 1}`, "1/000", "2/000.p/1", "0/x999/x999/x999/x999/999"],
     ];
     const answers = await Promise.all(
       paths.map(async (path) => {
@@ -268,17 +256,13 @@ describe("the list of entries", () => {
     const fields = {
       "item=post": "item_id",
       "item_id=3": "item",
-      "item=vote&item_id=3": "item",
       "item=log&item_id=1": "item",
       "item=post&item_id=0": "item_id",
-      "item=post&item_id=9007199254740992": "item_id",
       "item=post&item=post&item_id=1": "item",
       "limit=257": "limit",
       "limit=0": "limit",
-      "limit=1e2": "limit",
       "from=-1": "from",
       "from=9007199254740992": "from",
-      "from=1&from=2": "from",
     };
     for (const [query, field] of Object.entries(fields)) {
       const { status, body } = await service.rest(`log/entries?${query}`);
@@ -287,8 +271,8 @@ describe("the list of entries", () => {
   });
 });
 
-it.each(["connect", "grpc", "grpc-web"] as const)("over %s there is the same", async (protocol) => {
-  const client = service.connect(LogService, protocol);
+it("over gRPC there is the same", async () => {
+  const client = service.connect(LogService, "grpc");
   const { post } = await make("posts", { title: "By RPC" });
   await untilPublished(service);
   const { proof } = await client.getProof({ item: { case: "postId", value: BigInt(post.id) } });
@@ -309,7 +293,7 @@ it.each(["connect", "grpc", "grpc-web"] as const)("over %s there is the same", a
 });
 
 it("a board without a log has none of this", async () => {
-  const { url, rest } = await startService();
+  const { rest } = await startService();
   for (const path of [
     "/log/checkpoint",
     "/log/policy",
@@ -324,5 +308,4 @@ it("a board without a log has none of this", async () => {
       { ok: false, error: "not_found", message: "This board has no log." },
     ]);
   }
-  expect(url).toBeDefined();
 });

@@ -10,14 +10,18 @@ import { Random } from "../hammer/random.ts";
 import { Sealer } from "../hammer/sealer.ts";
 import { operatorToken } from "../ledger/support.ts";
 import { createDatabaseWithSchema, createTestDatabase } from "../support/database.ts";
+import { untilPublished } from "../support/log.ts";
+import { createLoggedDatabase } from "../support/logged.ts";
 import { type Service, startService } from "../support/service.ts";
 import { operate } from "./support.ts";
 
 let service: Service;
 beforeAll(async () => {
-  service = await startService({ config: { operatorToken } });
+  const { db, boardLog } = await createLoggedDatabase();
+  service = await startService({ db, config: { operatorToken, boardLog } });
   const { key } = await service.register();
   await service.rest("posts", { key, body: { title: "A post" } });
+  await untilPublished(service);
 });
 
 const fsck = (...args: string[]) => operate(service.db.config, ["fsck", ...args]);
