@@ -12,8 +12,13 @@ export interface Outcome {
 }
 
 /** Runs a command of an operator in this process, on the settings of a service with this database. */
-export function operate(database: DatabaseConfig, args: string[], signal?: AbortSignal): Promise<Outcome> {
-  return operateWith({ STOA_DATABASE_URL: urlOf(database) }, args, signal);
+export function operate(
+  database: DatabaseConfig,
+  args: string[],
+  signal?: AbortSignal,
+  onOut?: (line: string) => void,
+): Promise<Outcome> {
+  return operateWith({ STOA_DATABASE_URL: urlOf(database) }, args, signal, onOut);
 }
 
 /** The same with settings of any kind. */
@@ -21,6 +26,7 @@ export async function operateWith(
   settings: Record<string, string>,
   [name, ...args]: string[],
   signal: AbortSignal = new AbortController().signal,
+  onOut: (line: string) => void = () => {},
 ): Promise<Outcome> {
   const command = operatorCommands.find((each) => each.name === name);
   if (command === undefined) throw new Error(`there is no command ${name}`);
@@ -30,7 +36,10 @@ export async function operateWith(
     environment: settings,
     folder: process.cwd(),
     signal,
-    out: (line) => out.push(line),
+    out: (line) => {
+      out.push(line);
+      onOut(line);
+    },
     note: (line) => notes.push(line),
   });
   return { status, out, notes };
