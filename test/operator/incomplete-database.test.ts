@@ -46,19 +46,6 @@ it("without some tables", async () => {
   expect([status, out.slice(0, 2)]).toEqual([1, ["ledger_days: the table is missing", "votes: the table is missing"]]);
 });
 
-it("without any table but the records of migrations", async () => {
-  const names = await db.rows<{ name: string }>(
-    "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name NOT LIKE 'schema%'",
-  );
-  // Tables without foreign keys to them come first.
-  await db.rows("DROP TABLE comments, votes, posts");
-  for (const { name } of names) await db.rows(`DROP TABLE IF EXISTS ${name}`);
-  const line = await failStart();
-  expect(line).toMatch(/^The database lacks the table .* and \d\d more, or/);
-  expect(await run("recover")).toEqual(failed(`stoa recover: ${line}`));
-  expect((await run("fsck")).status).toBe(1);
-});
-
 it("without indexes", async () => {
   await db.rows("ALTER TABLE agents DROP KEY agents_name_key");
   await db.rows("ALTER TABLE comments DROP KEY comments_author");
