@@ -44,6 +44,16 @@ export class Load {
     return this.#tally.statuses;
   }
 
+  /** The acknowledged receipts, by book. */
+  get sealed(): Sealer["sealed"] {
+    return this.#sealer.sealed;
+  }
+
+  /** What was answered wrongly. */
+  get faults(): string[] {
+    return [...this.#tally.faults, ...this.done.faults, ...this.#sealer.faults];
+  }
+
   /** How many writes were acknowledged. */
   get acknowledged(): number {
     const { agents, communities, posts, comments, votes } = this.done;
@@ -68,12 +78,6 @@ export class Load {
     const plainCaller = new Caller(this.#urls, this.#random, this.#tally, this.#mixesVersions);
     const replays = await auditReplays(plainCaller, this.done);
     plainCaller.close();
-    return [
-      ...this.#tally.faults,
-      ...this.done.faults,
-      ...this.#sealer.faults,
-      ...(await audit(db, this.done, [this.#sealer])),
-      ...replays,
-    ];
+    return [...this.faults, ...(await audit(db, this.done, [this.#sealer])), ...replays];
   }
 }

@@ -1,30 +1,24 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { Acknowledged } from "../hammer/acknowledged.ts";
-import { HammerAgent } from "../hammer/agent.ts";
-import { audit, auditReplays } from "../hammer/audit.ts";
-import { Caller, newTally } from "../hammer/caller.ts";
-import { Random } from "../hammer/random.ts";
-import { Sealer } from "../hammer/sealer.ts";
+import { Load } from "../faults/load.ts";
 import { operatorToken } from "../ledger/support.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { recount } from "../support/recount.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { startService } from "../support/service.ts";
-import { waitUntil } from "../support/wait.ts";
 import { operate } from "./support.ts";
 
 const folder = scratchFolder();
 const siteUrl = "http://stoa.example";
 
 /** What was acknowledged by now, by what tells each apart and no edit changes. */
-function known(done: Acknowledged, sealers: Sealer[]): string[] {
+function known({ done, sealed }: Load): string[] {
   return [
     ...[...done.agents.keys()].map((name) => `agent ${name}`),
     ...done.posts.map(({ id }) => `post ${id}`),
     ...done.comments.map(({ id }) => `comment ${id}`),
-    ...sealers.flatMap(({ sealed }) => [...sealed].map(([book, { seq, hash }]) => `receipt ${seq} ${book} ${hash}`)),
+    ...[...sealed].map(([book, { seq, hash }]) => `receipt ${seq} ${book} ${hash}`),
   ];
 }
 
@@ -43,31 +37,18 @@ async function stored({ rows }: TestDatabase): Promise<string[]> {
 
 it("a backup under load holds the whole database at one moment, and a service runs on its restore", async () => {
   const service = await startService({ config: { operatorToken, siteUrl } });
-  const urls = () => [service.url];
-  const random = new Random(11);
-  const done = new Acknowledged();
-  const tally = newTally();
-  const agents = Array.from({ length: 4 }, (_, index) => {
-    const ways = new Random(random.below(2 ** 32));
-    return new HammerAgent(`a${index}x`, new Caller(urls, ways, tally), ways, done);
-  });
-  const sealers = [new Sealer("book", urls, random, operatorToken)];
-  let stopped = false;
-  const load = Promise.all([...agents, ...sealers].map((each) => each.run(() => stopped)));
-  await waitUntil("some posts and receipts", () => done.posts.length > 20 && (sealers[0]?.sealed.size ?? 0) > 2);
-
+  let { url } = service;
+  const load = new Load(() => [url], operatorToken, 11);
+  await load.more(20, 3);
   const amid = join(folder, "amid.sql");
   let before: string[];
-  let during: string[];
   // A small backup may be complete before the next write is. Then nothing happened meanwhile, and another one is made.
   do {
-    before = known(done, sealers);
+    before = known(load);
     expect(await operate(service.db.config, ["backup", amid])).toMatchObject({ status: 0, notes: [] });
-    during = known(done, sealers);
-  } while (during.length === before.length);
-  stopped = true;
-  await load;
-  expect([...tally.faults, ...done.faults]).toEqual([]);
+  } while (known(load).length === before.length);
+  await load.stop();
+  expect(await load.check(service.db)).toEqual([]);
   expect(statSync(amid).mode & 0o777).toBe(0o600);
 
   const moment = await createTestDatabase();
@@ -86,11 +67,9 @@ it("a backup under load holds the whole database at one moment, and a service ru
   expect(await operate(service.db.config, ["backup", rest])).toMatchObject({ status: 0 });
   const copy = await createTestDatabase();
   expect(await operate(copy.config, ["restore", rest])).toMatchObject({ status: 0 });
-  expect(await audit(copy, done, sealers)).toEqual([]);
   const second = await startService({ db: copy, config: { operatorToken, siteUrl } });
-  const caller = new Caller(() => [second.url], random, tally);
-  expect(await auditReplays(caller, done)).toEqual([]);
-  caller.close();
+  url = second.url;
+  expect(await load.check(copy)).toEqual([]);
   const { body } = await second.rest("/house/verify");
   expect(body).toMatchObject({ verify_ok: true, to: body.count });
   expect(await second.register("newcomer")).toMatchObject({ name: "newcomer" });

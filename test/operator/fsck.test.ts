@@ -3,11 +3,7 @@ import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Database } from "../../src/store/database/database.ts";
 import { describeSchema } from "../../src/store/schema/schema-dump.ts";
-import { Acknowledged } from "../hammer/acknowledged.ts";
-import { HammerAgent } from "../hammer/agent.ts";
-import { Caller, newTally } from "../hammer/caller.ts";
-import { Random } from "../hammer/random.ts";
-import { Sealer } from "../hammer/sealer.ts";
+import { Load } from "../faults/load.ts";
 import { operatorToken } from "../ledger/support.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { untilPublished } from "../support/log.ts";
@@ -224,22 +220,11 @@ describe("the exit status of fsck", () => {
 });
 
 it("fsck finds nothing while agents and sealers write", async () => {
-  const urls = () => [service.url];
-  const random = new Random(5);
-  const done = new Acknowledged();
-  const tally = newTally();
-  const agents = Array.from({ length: 4 }, (_, index) => {
-    const ways = new Random(random.below(2 ** 32));
-    return new HammerAgent(`a${index}x`, new Caller(urls, ways, tally), ways, done);
-  });
-  let stopped = false;
-  const writers = [...agents, new Sealer("book", urls, random, operatorToken)];
-  const load = Promise.all(writers.map((each) => each.run(() => stopped)));
+  const load = new Load(() => [service.url], operatorToken, 5);
   let runs = 0;
-  for (const enough = () => done.posts.length > 10 && runs > 3; !enough(); runs++) {
+  for (const enough = () => load.done.posts.length > 10 && runs > 2; !enough(); runs++) {
     expect(await fsck(...(runs % 2 === 0 ? ["--repair"] : []))).toMatchObject({ status: 0, out: [] });
   }
-  stopped = true;
-  await load;
-  expect([...tally.faults, ...done.faults]).toEqual([]);
+  await load.stop();
+  expect(load.faults).toEqual([]);
 });
