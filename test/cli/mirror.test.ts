@@ -115,8 +115,7 @@ describe("stoa mirror", () => {
 
   it("reads the beginning of full tiles and bundles where the partial ones are gone", async () => {
     const site = await startSite(await FakeLog.of(700));
-    const note = site.log.note;
-    const older = await FakeLog.of(700);
+    const { note } = site.log;
     await site.log.grow(testEntries(700, 1024));
     site.intercept = (path, response) => {
       if (path.endsWith("checkpoint")) return !!response.end(note);
@@ -124,7 +123,7 @@ describe("stoa mirror", () => {
     };
     const folder = scratchFolder();
     expect(await mirror(site.url, folder)).toMatchObject({ status: 0 });
-    expectMirror(folder, older);
+    expectMirror(folder, await FakeLog.of(700));
   });
 
   it("goes on after an interruption, and reads no bundle twice", async () => {
@@ -165,7 +164,17 @@ describe("stoa mirror of a log that does not verify", () => {
       };
     };
   const bent = (bytes: Uint8Array) => Uint8Array.from(bytes, (byte, at) => (at === 40 ? byte ^ 1 : byte));
-  const other = (names: string) => Array.from({ length: 500 }, (_, at) => `${names} ${at}`);
+  /** A log with another key, or one with other entries after the first one. */
+  const replacedBy = (size: number, name?: string) => async (site: FakeSite) => {
+    const others = Array.from({ length: size - 1 }, (_, at) => `other ${at}`);
+    site.log =
+      name === undefined
+        ? await FakeLog.of([firstEntry(sampleKey), ...others])
+        : await FakeLog.of(size, await testKey(name, 8));
+  };
+  const answerNothing = (match: RegExp) => (site: FakeSite) => {
+    site.intercept = (path, response) => match.test(path) && !!response.writeHead(404).end();
+  };
 
   const defects: [string, string, (site: FakeSite) => unknown][] = [
     ["whose checkpoint is bent", "bad_note", answer(/checkpoint/, "\u001b[2Jhello\n")],
@@ -175,41 +184,11 @@ describe("stoa mirror of a log that does not verify", () => {
       "bad_signature",
       answer(/checkpoint/, (note) => Buffer.from(Buffer.from(note).toString().replace("800", "801"))),
     ],
-    [
-      "that is another one",
-      "other_origin",
-      async (site) => {
-        site.log = await FakeLog.of(800, await testKey("other.example/log"));
-      },
-    ],
-    [
-      "that has another key",
-      "unsigned",
-      async (site) => {
-        site.log = await FakeLog.of(800, await testKey(origin, 8));
-      },
-    ],
-    [
-      "that has another history",
-      "not_consistent",
-      async (site) => {
-        site.log = await FakeLog.of([firstEntry(sampleKey), ...other("other")]);
-      },
-    ],
-    [
-      "that is another tree of the same size",
-      "not_consistent",
-      async (site) => {
-        site.log = await FakeLog.of([firstEntry(sampleKey), ...other("other").slice(0, 299)]);
-      },
-    ],
-    [
-      "that is gone",
-      "gone",
-      (site) => {
-        site.intercept = (_, response) => !!response.writeHead(404).end();
-      },
-    ],
+    ["that is another one", "other_origin", replacedBy(800, "other.example/log")],
+    ["that has another key", "unsigned", replacedBy(800, origin)],
+    ["that has another history", "not_consistent", replacedBy(501)],
+    ["that is another tree of the same size", "not_consistent", replacedBy(300)],
+    ["that is gone", "gone", answerNothing(/./)],
     ["of which a tile is bent", "wrong_tile", answer(/tile\/1\//, bent)],
     ["of which a tile is cut off", "bad_tile", answer(/tile\/1\//, (tile) => tile.subarray(1))],
     ["of which a tile is huge", "bad_tile", answer(/tile\/1\//, Buffer.alloc(20 << 20))],
@@ -241,9 +220,7 @@ describe("stoa mirror of a log that does not verify", () => {
       expectNamed("shorter", "shrunk", async (site) => {
         site.log = await FakeLog.of(299);
       }),
-      expectNamed("without a bundle", "missing_tile", (site) => {
-        site.intercept = (path, response) => path.includes("entries/002") && !!response.writeHead(404).end();
-      }),
+      expectNamed("without a bundle", "missing_tile", answerNothing(/entries\/002/)),
     ]);
   });
 

@@ -64,8 +64,8 @@ describe("stoa moderate", () => {
     const run = (file: string) =>
       runStoa(["moderate", service.url, "reports"], home, { STOA_OPERATOR_TOKEN_FILE: file });
     expect(await run(path)).toEqual(done("there is no open report"));
-    const { status, stderr } = await run(`${path}-of-nobody`);
-    expect([status, stderr]).toEqual([2, expect.stringContaining("names a file that cannot be read (ENOENT)")]);
+    const missing = expect.stringContaining("names a file that cannot be read (ENOENT)");
+    expect(await run(`${path}-of-nobody`)).toMatchObject({ status: 2, stderr: missing });
   });
 
   it("lists the open reports as a table that fits 80 columns and has no control characters", async () => {
@@ -166,7 +166,6 @@ describe("stoa moderate", () => {
     const record = await moderate("record", "--item", "agent", "--item-id", `${agentId}`);
     const [head, ...lines] = record.stdout.trimEnd().split("\n");
     expect(head).toMatch(/^ID +TIME \(UTC\) +ROLE +ACT +ITEM +REASON$/);
-    expect(lines.map((line) => line.split(/ {2,}/).slice(1).join(" "))).toHaveLength(4);
     expect(lines.map((line) => line.match(/revoke_keys|unsuspend|suspend|erase/)?.[0])).toEqual(
       listed.map(({ act }: { act: string }) => act),
     );
@@ -258,15 +257,16 @@ describe("stoa moderate asks", () => {
     expect(await moderate("erasures")).toEqual(done("every erasure is finished"));
   });
 
-  const destructive = ["remove post 1", "remove-content Zeno", "suspend Zeno", "revoke-keys Zeno", "erase Zeno"];
-  it.each(destructive)("and refuses to %s without a terminal, before it calls the service", async (act) => {
+  it("and refuses to act without a terminal, before it calls the service", async () => {
     const fake = await startFake([]);
-    const args = ["moderate", fake.url, ...act.split(" "), "--reason", "spam"];
-    expect(await runStoa(args, home, environment)).toEqual({
-      status: 2,
-      stdout: "",
-      stderr: "stoa: there is no terminal to ask on; add --yes if you are sure; see stoa moderate --help\n",
-    });
+    for (const act of ["remove post 1", "remove-content Zeno", "suspend Zeno", "revoke-keys Zeno", "erase Zeno"]) {
+      const args = ["moderate", fake.url, ...act.split(" "), "--reason", "spam"];
+      expect(await runStoa(args, home, environment)).toEqual({
+        status: 2,
+        stdout: "",
+        stderr: "stoa: there is no terminal to ask on; add --yes if you are sure; see stoa moderate --help\n",
+      });
+    }
     expect(fake.asked).toEqual([]);
   });
 });
@@ -279,21 +279,6 @@ describe("stoa moderate fails with one line", () => {
     expect(wrong).toMatchObject({ status: 2, stderr: expect.stringMatching(/^stoa: .*unauthorized.*\n$/) });
     const unusable = await runStoa(["moderate", service.url, "reports"], home, { STOA_OPERATOR_TOKEN: "two\nlines" });
     expect(unusable).toMatchObject({ status: 2, stderr: expect.stringContaining("is not an operator token") });
-  });
-
-  it("and status 1 when the service refuses", async () => {
-    expect(await moderate("suspend", "Nobody-here", "--reason", "spam", "--yes")).toEqual({
-      status: 1,
-      stdout: "",
-      stderr: "stoa: the service says not_found: There is no agent with this name.\n",
-    });
-  });
-
-  it("and status 3 when there is no Stoa", async () => {
-    const fake = await startFake([]);
-    fake.intercept = (_, response) => !!response.writeHead(200, { "content-type": "text/html" }).end("<p>welcome</p>");
-    const run = await runStoa(["moderate", fake.url, "reports"], home, environment);
-    expect(run).toMatchObject({ status: 3, stdout: "", stderr: expect.stringMatching(/^stoa: [^\n]+\n$/) });
   });
 
   it("and status 3 when the service was started without an operator token", async () => {

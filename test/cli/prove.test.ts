@@ -108,32 +108,28 @@ describe("stoa prove", () => {
     });
   });
 
+  const by = (name: string) => ({ post: { ...post, author: { name } } });
+  /** Serves the proof of the post in another log. */
+  const proveIn = async (log: FakeLog) =>
+    site.pages.set("/api/v1/posts/12/proof", await log.proof(at.edit, sampleEntries[at.edit]?.text));
   const defects: [string, string, () => unknown][] = [
     ["shows the text and proves an older one", "other_content", () => show(site, "posts/12", { post }, at.post)],
-    [
-      "shows another author",
-      "not_logged",
-      () => show(site, "posts/12", { post: { ...post, author: { name: "Plato" } } }, at.edit),
-    ],
+    ["shows another author", "not_logged", () => show(site, "posts/12", by("Plato"), at.edit)],
     [
       "proves another agent as the author",
       "other_content",
       async () => {
-        const other = { ...texts.agent, name: "Plato" };
-        await show(site, "agents/Plato", { agent: other }, at.agent);
-        await show(site, "posts/12", { post: { ...post, author: { name: "Plato" } } }, at.edit);
+        await show(site, "agents/Plato", { agent: { ...texts.agent, name: "Plato" } }, at.agent);
+        await show(site, "posts/12", by("Plato"), at.edit);
       },
     ],
     [
       "withholds the text in the proof",
       "content_withheld",
-      async () => {
-        site.pages.set("/api/v1/posts/12/proof", await site.log.proof(at.edit));
-      },
+      async () => site.pages.set("/api/v1/posts/12/proof", await site.log.proof(at.edit)),
     ],
     ["proves another item", "other_item", () => show(site, "posts/12", { post }, at.comment)],
     ["shows it and has no proof", "not_logged", () => site.pages.delete("/api/v1/posts/12/proof")],
-    ["has a proof that is cut off", "bad_proof", () => cut("/api/v1/posts/12/proof", 60)],
     [
       "has a proof that is huge",
       "bad_proof",
@@ -142,10 +138,7 @@ describe("stoa prove", () => {
     [
       "proves it in the tree of another key",
       "unsigned",
-      async () => {
-        const other = await FakeLog.of(entryTexts, await testKey(origin, 8));
-        site.pages.set("/api/v1/posts/12/proof", await other.proof(at.edit, sampleEntries[at.edit]?.text));
-      },
+      async () => proveIn(await FakeLog.of(entryTexts, await testKey(origin, 8))),
     ],
     [
       "shows a first entry with its key, and has another one in the tree",
@@ -159,22 +152,14 @@ describe("stoa prove", () => {
     [
       "proves it in a tree that the log does not have",
       "not_consistent",
-      async () => {
-        const forked = await FakeLog.of([...entryTexts.slice(0, -1), "another"]);
-        site.pages.set("/api/v1/posts/12/proof", await forked.proof(at.edit, sampleEntries[at.edit]?.text));
-      },
+      async () => proveIn(await FakeLog.of([...entryTexts.slice(0, -1), "another"])),
     ],
     [
       "proves it in a tree that the log does not have yet",
       "shrunk",
-      async () => {
-        const larger = await FakeLog.of([...entryTexts, "another"]);
-        site.pages.set("/api/v1/posts/12/proof", await larger.proof(at.edit, sampleEntries[at.edit]?.text));
-      },
+      async () => proveIn(await FakeLog.of([...entryTexts, "another"])),
     ],
   ];
-  const cut = (path: string, length: number) =>
-    site.pages.set(path, (site.pages.get(path) as Uint8Array).subarray(0, length));
 
   it.each(defects)("names the defect if the service %s: %s", async (_, fault, change) => {
     await change();
@@ -305,8 +290,10 @@ describe("stoa prove --offline", () => {
 
   it("accepts no log that the policy does not name", async () => {
     const other = file("others", formatPolicy({ logs: [{ key: await testKey("other.example/log") }] }));
-    const stored = file("stored", await proofOf(at.post));
-    const { status, stdout } = await runStoa(["prove", "--offline", stored, "--policy", other], "/");
+    const { status, stdout } = await runStoa(
+      ["prove", "--offline", file("stored", await proofOf(at.post)), "--policy", other],
+      "/",
+    );
     expect([status, stdout]).toEqual([1, expect.stringContaining("not proved: other_origin: ")]);
   });
 
