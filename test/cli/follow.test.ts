@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { defaultStreamLimits } from "../../src/rate-limits/stream-limits.ts";
 import { type FakeStoa, shownChain, startFake, textOf } from "../client/fake-stoa.ts";
 import { type LedgerUnderTest, startLedger } from "../ledger/support.ts";
 import { otherHash } from "../receipt/chain.ts";
@@ -110,22 +109,6 @@ describe("stoa verify --follow", () => {
     expect(objectsIn(stdout).slice(0, -1)).toMatchObject(
       receipts.map(({ hash }, index) => ({ seq: sealed + 1 + index, hash })),
     );
-  });
-
-  it("goes on when its stream has lasted as long as it may, and says nothing of that", async () => {
-    const streams = { ...defaultStreamLimits, maxMs: 200 };
-    const brief = await startLedger({ db: service.db, config: { streams } });
-    const { run } = follow(brief.url);
-    await seen(run, `verified receipts 1 to ${sealed}`);
-    const ended = () => brief.log.filter(({ msg, route }) => msg === "request" && String(route).endsWith("/stream"));
-    for (const count of [1, 2]) {
-      await waitUntil("the end of the stream", () => ended().length >= count);
-      await brief.seal();
-      await seen(run, `receipt ${sealed + count}: `);
-    }
-    run.signal("SIGINT");
-    const { status, stderr } = await run.done;
-    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   });
 
   it("waits at once where nothing is new, from the last time on", async () => {

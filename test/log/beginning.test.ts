@@ -47,11 +47,12 @@ function keyFile(text: string, mode = 0o600): string {
   return path;
 }
 
-it("a start with a key begins the log, with its first entry, and a replica without one finds it", async () => {
+it("a start with a key begins the log, and a replica without one finds it; without a key or with STOA_LOG=off none begins", async () => {
   const lookMs = { logLookMs: { identity: 20, notes: 20 } };
   const dataDir = scratchFolder();
   const keyless = await startService({ config: { dataDir }, overrides: lookMs });
   const { db } = keyless;
+  await startService({ db, config: { boardLog: { ...boardLog, mayBegin: false } } });
   expect(await identityIn(db)).toEqual([]);
   const service = await startService({ db, config: { boardLog }, overrides: lookMs });
   expect(await identityIn(db)).toEqual([{ origin: "stoa.example/log", vkey: formatVkey(key) }]);
@@ -65,12 +66,6 @@ it("a start with a key begins the log, with its first entry, and a replica witho
   });
   expect((await service.rest("/readyz")).body.warning).toBeUndefined();
   await waitUntil("the folder of the replica without a key", () => existsSync(join(dataDir, "log", "lock")));
-});
-
-it("without a key, or with STOA_LOG=off, no log begins", async () => {
-  const { db } = await startService();
-  await startService({ db, config: { boardLog: { ...boardLog, mayBegin: false } } });
-  expect(await identityIn(db)).toEqual([]);
 });
 
 it("a start stops with one line for a key or an origin that are not those of the log", async () => {
