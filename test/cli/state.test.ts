@@ -15,23 +15,15 @@ function memory(fake: FakeStoa, seq: number): object {
   return { url: fake.url, seq, hash: fake.receipts[seq - 1].hash, time };
 }
 
-describe("the place of the state file", () => {
-  it("is in the home folder, or in the folder of the XDG variable if that is an absolute path", () => {
-    const name = /\/stoa\/stoa\.example_8443-[0-9a-f]{16}\.json$/;
-    const url = "https://stoa.example:8443";
-    expect(defaultStateFile(url, {})).toMatch(name);
-    expect(defaultStateFile(url, {})).toMatch(/\/\.local\/state\/stoa\//);
-    expect(defaultStateFile(url, { XDG_STATE_HOME: "/var/states" })).toMatch(/^\/var\/states\/stoa\//);
-    expect(defaultStateFile(url, { XDG_STATE_HOME: "states" })).toBe(defaultStateFile(url, {}));
-  });
-
-  it("differs for addresses of one host", () => {
-    const places = ["https://a.example", "http://a.example", "https://a.example/b", "https://[::1]:80"].map((url) =>
-      defaultStateFile(url, { XDG_STATE_HOME: "/s" }),
-    );
-    expect(new Set(places).size).toBe(4);
-    for (const place of places) expect(place).toMatch(/^\/s\/stoa\/[A-Za-z0-9._-]+\.json$/);
-  });
+it("the state file is in the home folder, or in that of the XDG variable if absolute; each address has its own", () => {
+  const url = "https://stoa.example:8443";
+  expect(defaultStateFile(url, {})).toMatch(/\/\.local\/state\/stoa\/stoa\.example_8443-[0-9a-f]{16}\.json$/);
+  expect(defaultStateFile(url, { XDG_STATE_HOME: "/var/states" })).toMatch(/^\/var\/states\/stoa\//);
+  expect(defaultStateFile(url, { XDG_STATE_HOME: "states" })).toBe(defaultStateFile(url, {}));
+  const urls = ["https://a.example", "http://a.example", "https://a.example/b", "https://[::1]:80"];
+  const places = urls.map((each) => defaultStateFile(each, { XDG_STATE_HOME: "/s" }));
+  expect(new Set(places).size).toBe(4);
+  for (const place of places) expect(place).toMatch(/^\/s\/stoa\/[A-Za-z0-9._-]+\.json$/);
 });
 
 describe("the state file", () => {

@@ -196,19 +196,6 @@ verified the log ${origin}: ${stoa.log.size} entries, signed by ${vkey}
     expect(readFileSync(join(home, "state"), "utf8")).toBe(before);
   });
 
-  it("does not ask again for the roots of daily receipts that were compared", async () => {
-    await stoa.seal();
-    await stoa.seal((document) => {
-      document.evidence.log.root = "ab".repeat(32);
-    });
-    expect(await verify()).toMatchObject({ status: 1 });
-    // As a verification would have left it that had compared receipt 9.
-    const checkpoint = Buffer.from(stoa.log.note).toString();
-    const last = { url: stoa.fake.url, seq: 9, hash: stoa.chain.at(-1)?.hash, time: "2026-02-01T00:00:00.000Z" };
-    writeFileSync(join(home, "state"), JSON.stringify({ ...last, log: { vkey, checkpoint } }));
-    expect(await verify()).toMatchObject({ status: 0 });
-  });
-
   it("accepts receipts of the log that this one replaces", async () => {
     const previous = { origin: "old.example/log", root: "cd".repeat(32), size: 9, vkey };
     const first = formatEntry({ type: "log", origin, vkey, previous, ts: "2026-02-01T00:00:00.000Z" });

@@ -109,14 +109,6 @@ const damages: Record<string, { damage(path: string): void; why: RegExp; size?: 
     damage: (path) => truncateSync(join(path, "entries", "000000"), 500),
     why: /000000 was cut off/,
   },
-  "a file of entries that is missing": {
-    damage: (path) => rmSync(join(path, "entries", "000000")),
-    why: /000000 is missing/,
-  },
-  "a range that was changed": {
-    damage: (path) => writeFileSync(join(path, "entries", "000000.range"), Buffer.alloc(8, 1)),
-    why: /000000\.range/,
-  },
   "a range that is missing": {
     damage: (path) => rmSync(join(path, "entries", "000000.range")),
     why: /000000\.range is missing/,

@@ -9,19 +9,14 @@ beforeEach(async () => {
 });
 
 describe("a failure changes nothing, and the next run goes on", () => {
-  it.each([
-    "BEFORE UPDATE ON log_head",
-    "BEFORE INSERT ON log_entries",
-    "AFTER INSERT ON log_entries",
-    "BEFORE DELETE ON log_outbox",
-    "BEFORE UPDATE ON log_tiles",
-  ])("%s", async (event) => {
+  // The last of the tables that a batch changes.
+  it("of a statement", async () => {
     const { run } = await startLogReplica(log.db.config, log.key);
     await log.write(2);
     await runUntil(run, log.isPublished);
     const before = await log.head();
     await log.write(3);
-    await log.db.pool.query(`CREATE TRIGGER fails ${event} FOR EACH ROW SIGNAL SQLSTATE '45000'`);
+    await log.db.pool.query("CREATE TRIGGER fails BEFORE UPDATE ON log_tiles FOR EACH ROW SIGNAL SQLSTATE '45000'");
     await expect(run()).rejects.toThrow();
     expect(await log.head()).toEqual(before);
     expect(await log.waiting()).toBe(3);
