@@ -1,18 +1,15 @@
 // A board with a value in every column that fsck checks, and one wrong bit in it.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { beforeAll } from "vitest";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { HeadFolder } from "../../src/ledger/head-guard/head-folder.ts";
 import { LedgerRecovery } from "../../src/ledger/head-guard/recovery.ts";
 import { defaultQuotas } from "../../src/rate-limits/quota.ts";
 import { Database } from "../../src/store/database/database.ts";
-import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
 import { asOperator, TestClock, unlockReceipts } from "../ledger/support.ts";
-import { createDatabaseWithSchema } from "../support/database.ts";
-import { beginTestLog } from "../support/log.ts";
+import { wholeSize } from "../support/log.ts";
+import { createLoggedDatabase } from "../support/logged.ts";
 import { type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { waitUntil } from "../support/wait.ts";
 import { operate } from "./support.ts";
 
@@ -29,20 +26,24 @@ export interface Column {
 export const seed = Number(process.env.STOA_TEST_SEED ?? 7);
 let service: Moderated;
 
-/** To be called before each file's tests. */
+/** A board whose service has stopped, with a value in every column that is checked. */
+export async function startPopulated(): Promise<Moderated> {
+  const clock = new TestClock(new Date(Date.now() - 2 * 86_400_000).toISOString());
+  const { db, boardLog } = await createLoggedDatabase();
+  const populated = await startModerated({
+    db,
+    config: { rateLimits: defaultQuotas, boardLog },
+    // The daily sealing would sometimes be first.
+    overrides: { now: clock.now, sealsDays: false },
+  });
+  await populate(populated, clock);
+  return populated;
+}
+
+/** To be called before the tests of a file. */
 export function useEveryColumn(): void {
   beforeAll(async () => {
-    const clock = new TestClock(new Date(Date.now() - 2 * 86_400_000).toISOString());
-    const db = await createDatabaseWithSchema();
-    const keyText = formatSignerKey(await beginTestLog(db));
-    const boardLog = { mayBegin: true, origin: undefined, keyText };
-    service = await startModerated({
-      db,
-      config: { rateLimits: defaultQuotas, boardLog },
-      // The daily sealing would sometimes be first.
-      overrides: { now: clock.now, sealsDays: false },
-    });
-    await populate(service, clock);
+    service = await startPopulated();
     // They refuse to have rows changed.
     await unlockReceipts(service.db);
     for (const name of [
@@ -59,14 +60,10 @@ export function useEveryColumn(): void {
 }
 
 /** Writes rows to every table, with a value in every column that is checked. */
-async function populate({ rest, db, post, comment, operator, register, found, connect }: Moderated, clock: TestClock) {
-  const [author, other, moderator, leaver, banned] = [
-    await register(),
-    await register(),
-    await register(),
-    await register(),
-    await register(),
-  ];
+async function populate(populated: Moderated, clock: TestClock) {
+  const { app, rest, db, post, comment, operator, register, found, connect } = populated;
+  const [author, other, moderator] = [await register(), await register(), await register()];
+  const [leaver, banned] = [await register(), await register()];
   await rest("agents/register", {
     body: { name: "with-all", resident: 5, bio: "Something to read" },
     headers: { "idempotency-key": "registration-of-the-agent-with-all-columns" },
@@ -135,28 +132,15 @@ async function populate({ rest, db, post, comment, operator, register, found, co
     headers: { "idempotency-key": "a-post-after-the-day" },
   });
   const store = new Database({ address: db.config, connections: 2 });
-  const dataDir = mkdtempSync(join(tmpdir(), "stoa-columns-"));
-  const recovery = new LedgerRecovery({
-    db: store,
-    folder: new HeadFolder(dataDir, "private"),
-    now: clock.now,
-    warn: () => {},
-  });
+  const folder = new HeadFolder(scratchFolder(), "private");
+  const recovery = new LedgerRecovery({ db: store, folder, now: clock.now, warn: () => {} });
   await recovery.seal(new AbortController().signal, { abandoned: { seq: 900, hash: "a".repeat(64) }, note: "Lost" });
   await store.close();
-  rmSync(dataDir, { recursive: true });
   // Only versions of Stoa from before say what a reply shows.
   await db.rows("UPDATE idempotency_replies SET item = 'post', item_id = 1 WHERE sealed = 0 LIMIT 1");
-  await waitUntil("the whole log", async () => {
-    const rows = await db.rows(
-      `SELECT 1 FROM log_identity i JOIN log_head h JOIN ledger_head l JOIN moderation_head m
-       WHERE i.imported = '' AND h.signed = h.size AND h.receipts = l.seq AND h.acts = m.newest
-         AND NOT EXISTS (SELECT 1 FROM log_outbox)`,
-    );
-    return rows.length === 1;
-  });
+  await waitUntil("the whole log", async () => (await wholeSize(db)) !== undefined);
   // Search is checked for what is an hour older than this round.
-  await service.app.close();
+  await app.close();
   await db.rows("REPLACE INTO search_rounds VALUES (1, ?)", [clock.ms + 86_400_000]);
 }
 
