@@ -3,10 +3,11 @@
 import { join } from "node:path";
 import { expect } from "vitest";
 import { formatVkey } from "../../src/tlog/notes/key.ts";
-import { formatSignerKey, type SignerKey } from "../../src/tlog/notes/signer-key.ts";
+import type { SignerKey } from "../../src/tlog/notes/signer-key.ts";
 import { type Outcome, operateWith } from "../operator/support.ts";
-import { createDatabaseWithSchema, type TestDatabase } from "../support/database.ts";
-import { beginTestLog, testOrigin, untilPublished } from "../support/log.ts";
+import type { TestDatabase } from "../support/database.ts";
+import { testOrigin, untilPublished } from "../support/log.ts";
+import { createLoggedDatabase } from "../support/logged.ts";
 import { urlOf } from "../support/process.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { startService } from "../support/service.ts";
@@ -27,9 +28,7 @@ export interface Ended {
 
 export async function endedLog(): Promise<Ended> {
   const dataDir = scratchFolder();
-  const db = await createDatabaseWithSchema();
-  const lost = await beginTestLog(db);
-  const boardLog = { mayBegin: true, origin: undefined, keyText: formatSignerKey(lost) };
+  const { db, key: lost, boardLog } = await createLoggedDatabase();
   const { url, rest, register, app } = await startService({ db, config: { boardLog, dataDir } });
   const author = await register("Zeno");
   await rest("posts", { key: author.key, body: { title: "A race", body: "one" } });

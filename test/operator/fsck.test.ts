@@ -167,18 +167,10 @@ it("fsck checks stored responses", async () => {
     expect.stringMatching(`^idempotency_replies.due_at id ${id}: stored \\d+, counted \\d+; repaired$`),
   ]);
   expect(await fsck()).toMatchObject({ status: 0, out: [] });
-  for (const column of ["reply", "fingerprint", "reply_check"]) {
-    const last = `LENGTH(${column})`;
-    const flip = `${column} = INSERT(${column}, ${last}, 1, CHAR(ASCII(SUBSTRING(${column}, ${last})) ^ 1))`;
-    await change(flip);
-    expect(await fsck("--repair")).toMatchObject({ status: 1, out: [`${damaged}; not repaired`] });
-    await change(flip);
-  }
-  for (const flip of ["sealed = sealed ^ 1", "sealed = sealed ^ 2", "created_at = created_at ^ 1024"]) {
-    await change(flip);
-    expect(await fsck()).toMatchObject({ status: 1, out: [damaged] });
-    await change(flip);
-  }
+  // fsck-columns.test.ts damages every column.
+  await change("created_at = created_at ^ 1024");
+  expect(await fsck("--repair")).toMatchObject({ status: 1, out: [`${damaged}; not repaired`] });
+  await change("created_at = created_at ^ 1024");
   expect((await service.rest("posts", ask)).headers.get("idempotency-replayed")).toBe("true");
 });
 

@@ -1,6 +1,4 @@
 import { createHash } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import canonicalize from "canonicalize";
 import { pino } from "pino";
@@ -17,6 +15,7 @@ import { type LogIdentity, readLogIdentity } from "../../src/store/tables/log-id
 import type { SignerKey } from "../../src/tlog/notes/signer-key.ts";
 import { afterFile } from "./after-file.ts";
 import type { TestDatabase } from "./database.ts";
+import { scratchFolder } from "./scratch-folder.ts";
 import { waitUntil } from "./wait.ts";
 
 export const testOrigin = "stoa.test/log";
@@ -84,13 +83,15 @@ export interface LogReplica {
 }
 
 /** Starts a replica with a folder of its own. It stops after the last test of the file. */
-export async function startLogReplica(address: DatabaseConfig, key: SignerKey, path?: string): Promise<LogReplica> {
-  const folder = path ?? mkdtempSync(join(tmpdir(), "stoa-test-log-"));
-  if (path === undefined) afterFile(() => rmSync(folder, { recursive: true, force: true }));
+export async function startLogReplica(
+  address: DatabaseConfig,
+  key: SignerKey,
+  path = scratchFolder(),
+): Promise<LogReplica> {
   const db = new Database({ address, connections: 4 });
   afterFile(() => db.close());
   const log = pino({ level: "silent" });
-  const publisher = new Publisher({ db, path: join(folder, "log"), key, signer: signerOf(key), log });
+  const publisher = new Publisher({ db, path: join(path, "log"), key, signer: signerOf(key), log });
   afterFile(() => publisher.stop());
   const { signal } = new AbortController();
   await publisher.begin(signal);
