@@ -26,7 +26,6 @@ async function show(site: FakeSite, path: string, item: object, index: number): 
 }
 
 const post = { ...texts.edited, author: { name: "Zeno", resident: null }, community: "general", removed: null };
-const removed = { title: "[removed]", body: "", author: null, removed: { by: "moderator", reason: "spam" } };
 
 let site: FakeSite;
 beforeEach(async () => {
@@ -81,31 +80,18 @@ describe("stoa prove", () => {
   });
 
   it.each([
-    [["posts/12"], "edit"],
-    [["api/v1/posts/12/proof"], "edit"],
-    [["comments/3"], "comment"],
-    [["agents/%5Aeno"], "agent"],
-    [["communities/general"], "community"],
-    [["c/general"], "community"],
-    [["house/receipts/9"], "receipt"],
-    [["log/entries/10"], "key"],
-    [["posts/12", "--removal"], "act"],
-  ])("knows %j as an item, and as a part of its address", async ([item = "", ...more], type) => {
-    const address = `${site.url}/${item.replace(/^\//, "")}`;
-    for (const place of [[site.url, item], [`${address}/`]]) {
+    ["posts/12", "edit"],
+    ["api/v1/posts/12/proof", "edit"],
+    ["comments/3", "comment"],
+    ["agents/%5Aeno", "agent"],
+    ["communities/general", "community"],
+    ["c/general", "community"],
+    ["house/receipts/9", "receipt"],
+    ["log/entries/10", "key"],
+    ["posts/12", "act", "--removal"],
+  ])("knows %s as an item, and as a part of its address: %s", async (item, type, ...more) => {
+    for (const place of [[site.url, item], [`${site.url}/${item}/`]])
       expect(await proveJson(...place, ...more)).toMatchObject({ status: 0, ok: true, type });
-    }
-  });
-
-  it("proves what is removed without its text", async () => {
-    await show(site, "posts/12", { post: removed }, at.edit);
-    site.pages.set("/api/v1/posts/12/proof", await site.log.proof(at.edit));
-    expect(await proveJson(site.url, "posts/12")).toMatchObject({
-      ok: true,
-      type: "edit",
-      content: null,
-      author: null,
-    });
   });
 
   const by = (name: string) => ({ post: { ...post, author: { name } } });
@@ -128,13 +114,7 @@ describe("stoa prove", () => {
       "content_withheld",
       async () => site.pages.set("/api/v1/posts/12/proof", await site.log.proof(at.edit)),
     ],
-    ["proves another item", "other_item", () => show(site, "posts/12", { post }, at.comment)],
     ["shows it and has no proof", "not_logged", () => site.pages.delete("/api/v1/posts/12/proof")],
-    [
-      "has a proof that is huge",
-      "bad_proof",
-      () => site.pages.set("/api/v1/posts/12/proof", Buffer.alloc(20 << 20, "x")),
-    ],
     [
       "proves it in the tree of another key",
       "unsigned",

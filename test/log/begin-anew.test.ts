@@ -1,5 +1,4 @@
 // stoa recover --log --begin-anew: a log ends whose key is lost, and another one begins, however often that is interrupted.
-
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, it } from "vitest";

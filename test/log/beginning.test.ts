@@ -1,5 +1,4 @@
 // Key and origin of the log: who begins it, and which of them a start refuses.
-
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";

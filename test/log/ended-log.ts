@@ -1,5 +1,4 @@
 // Boards whose logs have lost their keys, for the tests of recover --log --begin-anew.
-
 import { join } from "node:path";
 import { expect } from "vitest";
 import { formatVkey } from "../../src/tlog/notes/key.ts";

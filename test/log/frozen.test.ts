@@ -1,5 +1,4 @@
 // What a replica does whose database or folder contradicts what it has published: it signs nothing, and serves its last note.
-
 import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -95,44 +94,40 @@ it("a note of another key in the database is not served", async () => {
   expect(publisher.obstacle).toMatch(/note in the database is not one of this log/);
 });
 
-const damages: Record<string, { damage(path: string): void; why: RegExp; size?: 0 }> = {
-  "an entry that was changed": {
-    damage(path) {
-      const file = join(path, "entries", "000000");
-      const bytes = readFileSync(file);
-      bytes[200] = (bytes[200] as number) ^ 1;
-      writeFileSync(file, bytes);
+it.each<[what: string, damage: (path: string) => void, why: RegExp, size?: 0]>([
+  [
+    "an entry that was changed",
+    (path) => {
+      const file = join(path, "entries/000000");
+      writeFileSync(
+        file,
+        readFileSync(file).map((byte, at) => (at === 200 ? byte ^ 1 : byte)),
+      );
     },
-    why: /000000 does not have the entries of the checkpoint/,
-  },
-  "a file of entries that was cut off": {
-    damage: (path) => truncateSync(join(path, "entries", "000000"), 500),
-    why: /000000 was cut off/,
-  },
-  "a range that is missing": {
-    damage: (path) => rmSync(join(path, "entries", "000000.range")),
-    why: /000000\.range is missing/,
-  },
-  "a checkpoint that was changed": {
-    damage(path) {
+    /000000 does not have the entries of the checkpoint/,
+  ],
+  [
+    "a file of entries that was cut off",
+    (path) => truncateSync(join(path, "entries/000000"), 500),
+    /000000 was cut off/,
+  ],
+  ["a range that is missing", (path) => rmSync(join(path, "entries/000000.range")), /000000\.range is missing/],
+  [
+    "a checkpoint that was changed",
+    (path) => {
       const file = join(path, "checkpoint");
       writeFileSync(file, readFileSync(file, "utf8").replace("\n20\n", "\n21\n"));
     },
-    why: /checkpoint: a signature of the key is not good/,
-    size: 0,
-  },
-  "a checkpoint that is missing": {
-    damage: (path) => rmSync(join(path, "checkpoint")),
-    why: /checkpoint is missing/,
-    size: 0,
-  },
-};
-it.each(Object.entries(damages))("a folder with %s signs nothing", async (_, { damage, why, size = 20 }) => {
+    /checkpoint: a signature of the key is not good/,
+    0,
+  ],
+  ["a checkpoint that is missing", (path) => rmSync(join(path, "checkpoint")), /checkpoint is missing/, 0],
+])("a folder with %s signs nothing", async (_, damage, why, size) => {
   const { log, path, publisher } = await published();
   await publisher.stop();
   damage(path);
   const again = await log.publisher(path);
-  expect([again.published.size, again.obstacle]).toEqual([size, expect.stringMatching(why)]);
+  expect([again.published.size, again.obstacle]).toEqual([size ?? 20, expect.stringMatching(why)]);
   await expectFrozen({ log, publisher: again }, why, size);
 });
 

@@ -1,5 +1,4 @@
 // Every step of publishing is interrupted. The folder then has a whole tree, and the next call or start goes on from it.
-
 import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -210,5 +209,9 @@ describe("over the end of a file of 65,536 entries", () => {
     };
     const names = await grown.interruptEach(start, [0, after], 65_536, keyless);
     expect(names).toEqual(["appendFile", "rename", "sync", "truncate", "write"]);
+    // It knows what comes before from the tiles of the database, of three levels, which must lead to the root.
+    const path = scratchFolder();
+    await grown.goOn(path, keyless);
+    expect(readdirSync(join(path, "entries")).sort()).toEqual(["000001", "000001.range"]);
   });
 });

@@ -1,5 +1,4 @@
 // A log that was published, and the database as a restored backup has it.
-
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";

@@ -19,6 +19,20 @@ it("gives entries their indexes, in the order of their ids, and publishes each t
   expect(await log.faults()).toEqual([]);
 });
 
+it("grows through every size around the end of a tile", async () => {
+  const { run } = await startLogReplica(log.db.config, log.key);
+  await log.write(1);
+  await runUntil(run, log.isPublished);
+  for (const more of [251, 1, 1, 1, 1, 1, 256]) {
+    const { size } = await log.head();
+    await log.write(more);
+    await run();
+    expect(await log.head()).toEqual({ size: size + more, signed: size + more });
+  }
+  expect((await log.head()).size).toBe(514);
+  expect(await log.faults()).toEqual([]);
+});
+
 it("acts and receipts follow the outbox, each once, and those from before the log are imported", async () => {
   const { run } = await startLogReplica(log.db.config, log.key);
   await log.db.pool.query(
