@@ -36,40 +36,30 @@ beforeAll(async () => {
 const session = { book: "metals", session: "2026-01-05", source: "feed:test" };
 const ledger = () => service.connect(LedgerOperatorService, "grpc");
 
-/** The one token of each right. */
+/** The one token of each RPC. The others of ModerationService are the moderator's. */
 const holders: Record<string, string> = {
-  SealSession: "sealer",
-  SealSessions: "sealer",
-  SealDaily: "sealer",
-  Remove: "moderator",
-  RemoveAgentContent: "moderator",
-  Restore: "moderator",
-  Lock: "moderator",
-  Unlock: "moderator",
-  SuspendAgent: "moderator",
-  UnsuspendAgent: "moderator",
-  RevokeKeys: "moderator",
-  EraseAgent: "moderator",
-  ListErasures: "moderator",
-  UpdateCommunity: "moderator",
+  ...Object.fromEntries(ModerationService.methods.map(({ name }) => [name, "moderator"])),
+  ...Object.fromEntries(["SealSession", "SealSessions", "SealDaily"].map((name) => [name, "sealer"])),
   ListReports: "reader",
-  ResolveReport: "moderator",
 };
 
 it("every RPC for operators needs one right, and refuses a token without it before it reads the request", async () => {
   const rpcs = (await contractServices()).flatMap(({ methods }) => methods);
   const ofOperators = rpcs.filter((rpc) => rulesOf(rpc).access === Access.OPERATOR);
   expect(ofOperators.map(({ name }) => name).sort()).toEqual(Object.keys(holders).sort());
+  const agent = await service.register();
   for (const rpc of ofOperators) {
-    for (const name of ["sealer", "moderator", "reader"]) {
-      const reply = await fetch(`${service.url}/${rpc.parent.typeName}/${rpc.name}`, {
-        method: "POST",
-        headers: { ...as(name).headers, "content-type": "application/json" } as Record<string, string>,
-        body: "[]",
-      });
-      const mayCall = holders[rpc.name] === name;
-      const { code } = (await reply.json()) as { code: string };
-      expect([rpc.name, name, code]).toEqual([rpc.name, name, mayCall ? "invalid_argument" : "permission_denied"]);
+    for (const name of ["sealer", "moderator", "reader", "an agent", "nobody"]) {
+      const key = name === "an agent" ? agent.key : tokenOf(name);
+      const headers = {
+        "content-type": "application/json",
+        ...(name === "nobody" ? {} : { authorization: `Bearer ${key}` }),
+      };
+      const url = `${service.url}/${rpc.parent.typeName}/${rpc.name}`;
+      const { code } = (await (await fetch(url, { method: "POST", headers, body: "[]" })).json()) as { code: string };
+      const refusal = Object.values(holders).includes(name) ? "permission_denied" : "unauthenticated";
+      const expected = holders[rpc.name] === name ? "invalid_argument" : refusal;
+      expect([rpc.name, name, code]).toEqual([rpc.name, name, expected]);
     }
   }
 });
