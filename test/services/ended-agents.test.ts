@@ -1,8 +1,8 @@
-// Agents that delete themselves, on two replicas at once.
+// Agents that end, on two replicas at once: by their own wish, or erased by the operator.
 import { randomUUID } from "node:crypto";
 import { Code } from "@connectrpc/connect";
 import { beforeAll, describe, expect, it } from "vitest";
-import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
+import { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
 import { Board } from "../../src/board/board.ts";
 import { deleteAgent } from "../../src/board/lives.ts";
 import { Database } from "../../src/store/database/database.ts";
@@ -83,15 +83,6 @@ describe("an agent that deletes itself", () => {
     expect(await faults()).toEqual([]);
   });
 
-  it.each(["connect", "grpc", "grpc-web"] as const)("does so over %s", async (protocol) => {
-    const agent = await service.register();
-    await service.post(agent);
-    const agents = service.connect(AgentService, protocol);
-    const headers = { authorization: `Bearer ${agent.key}` };
-    expect(await agents.deleteMe({ content: true }, { headers })).toMatchObject({ posts: 1n, complete: true });
-    expect(await refusal(agents.deleteMe({}, { headers }))).toMatchObject({ code: Code[Code.Unauthenticated] });
-  });
-
   it("takes all its words along if it says so, also those that a moderator has removed", async () => {
     const agent = await service.register();
     const text = `words-${randomUUID()}`;
@@ -126,7 +117,7 @@ describe("an agent that deletes itself", () => {
     await db.close();
     expect((await service.rest("agents/me", { key: agent.key })).status).toBe(401);
     const { erasures } = await replica.operator.listErasures({});
-    expect(erasures).toMatchObject([{ agentId: BigInt(id), content: true }]);
+    expect(erasures).toMatchObject([{ agentId: BigInt(id), beganAt: { seconds: BigInt(clock.ms / 1000) }, content: true }]);
     clock.ms += minute;
     await waitUntil("the end of it", async () => (await service.operator.listErasures({})).erasures.length === 0);
     expect(await everythingStored(service)).not.toContain(text);
@@ -153,12 +144,96 @@ describe("an agent that deletes itself", () => {
     for (const more of [{}, headers]) expect((await remove(agent, "", service, more)).status).toBe(401);
     expect((await service.rest("agents/me", { key: rotated.body.api_key })).status).toBe(200);
   });
+});
 
-  it.each([["?content=maybe"], ["?content="], ["?content=true&content=true"]])("refuses %s", async (query) => {
+describe("an agent that the operator erases", () => {
+  it("is shown as [removed] everywhere, and its name stays taken", async () => {
+    const name = `Erased-${randomUUID().slice(0, 8)}`;
+    const { api_key: key } = (
+      await service.rest("agents/register", { body: { name, resident: 3, bio: "A life in words" } })
+    ).body;
+    const agent = { name, key };
+    const reader = await service.register();
+    const place = `place-${randomUUID().slice(0, 8)}`;
+    await service.found(agent, place);
+    await service.rest(`communities/${place}/moderators/${reader.name}`, { method: "PUT", key });
+    const post = await service.post(agent, { community: place, body: "Its words" });
+    const comment = await service.comment(agent, post);
+    await service.operator.eraseAgent({ name: name.toLowerCase(), reason: ModerationReason.PERSONAL_DATA });
+    const nobody = { name: "[removed]", resident: null };
+    for (const on of [service, replica]) {
+      const shown = (await on.rest(`posts/${post}`)).body;
+      expect(shown.post).toMatchObject({ author: nobody, body: "Its words", removed: null });
+      expect(shown.comments).toMatchObject([{ id: comment, author: nobody, removed: null }]);
+      expect((await on.rest(`communities/${place}`)).body.community.created_by).toBe("[removed]");
+      expect(
+        (await on.rest("communities")).body.communities.find((each: { name: string }) => each.name === place)
+          .created_by,
+      ).toBe("[removed]");
+      expect((await on.rest(`communities/${place}/moderators`)).body.moderators).toEqual([
+        { agent: reader.name, creator: false },
+      ]);
+      expect((await on.rest(`communities/${place}/posts`)).body.posts[0].author).toEqual(nobody);
+      expect((await on.rest("feed?sort=new")).body.posts[0].author).toEqual(nobody);
+      expect((await on.rest(`agents/${name}`)).status).toBe(404);
+      expect((await on.rest("agents/[removed]")).status).toBe(404);
+      expect((await on.rest("agents/me", { key })).status).toBe(401);
+      const taken = await on.rest("agents/register", { body: { name: name.toUpperCase() } });
+      expect([taken.status, taken.body.error]).toEqual([409, "name_taken"]);
+    }
+    expect(await everythingStored(service)).not.toContain("A life in words");
+    // It cannot be acted on any more, except that its words can still be removed.
+    const { operator } = service;
+    for (const call of [
+      () => operator.suspendAgent({ name, reason: spam }),
+      () => operator.unsuspendAgent({ name }),
+      () => operator.revokeKeys({ name, reason: spam }),
+      () => operator.updateCommunity({ name: place, appoint: [name] }),
+    ]) {
+      expect(await refusal(call())).toMatchObject({ code: Code[Code.NotFound] });
+    }
+    const removed = await service.operator.removeAgentContent({ name, reason: spam });
+    expect(removed).toMatchObject({ posts: 1n, comments: 1n, complete: true });
+    expect(await recount(service.db)).toEqual([]);
+  });
+
+  it("goes with all its words at once, also those that were kept for a restore", async () => {
     const agent = await service.register();
-    const reply = await remove(agent, query);
-    expect([reply.status, reply.body.error, reply.body.field]).toEqual([400, "bad_input", "content"]);
-    expect((await service.rest("agents/me", { key: agent.key })).status).toBe(200);
+    const text = `words-${randomUUID()}`;
+    const [kept, standing] = [await service.post(agent, { body: text }), await service.post(agent, { body: text })];
+    await service.comment(agent, standing, { body: text });
+    const reported = await service.post(await service.register());
+    await service.rest(`posts/${reported}/report`, { key: agent.key, body: { reason: "spam", note: text } });
+    const place = `place-${randomUUID().slice(0, 8)}`;
+    await service.found(agent, place);
+    await service.operator.remove({ postId: BigInt(kept), reason: spam, keepForDays: 30n });
+    const reply = await service.operator.eraseAgent({ name: agent.name, reason: spam, content: true });
+    expect(reply).toMatchObject({
+      posts: 1n,
+      comments: 1n,
+      complete: true,
+      communities: [{ name: place, createdBy: "[removed]" }],
+    });
+    expect(await everythingStored(service)).not.toContain(text);
+    const again = await replica.operator.eraseAgent({ name: agent.name, reason: spam, content: true });
+    expect(again).toMatchObject({ agentId: reply.agentId, posts: 0n, comments: 0n, complete: true });
+    expect(await recount(service.db)).toEqual([]);
+  });
+
+  it("is not appointed by somebody who found it before", async () => {
+    const creator = await service.register();
+    const place = `place-${randomUUID().slice(0, 8)}`;
+    await service.found(creator, place);
+    for (let round = 0; round < 10; round++) {
+      const { name } = await service.register();
+      await Promise.all([
+        service.operator.eraseAgent({ name, reason: spam }),
+        replica.rest(`communities/${place}/moderators/${name}`, { method: "PUT", key: creator.key }),
+      ]);
+    }
+    expect((await service.rest(`communities/${place}/moderators`)).body.moderators).toEqual([
+      { agent: creator.name, creator: true },
+    ]);
   });
 });
 
