@@ -174,7 +174,8 @@ describe("GET /agents/me/home", () => {
     expect((await limited.rest("agents/me/home")).status).toBe(401);
   });
 
-  it.each(['"', "\u{1f600}", "一"])(
+  // The first takes four bytes in JSON within JSON, the other four in every text.
+  it.each(['"', "\u{1f600}"])(
     "has at most 4 KB, whatever others write, and a cursor for the rest of the inbox: %j",
     async (text) => {
       const limited = await startLimited({});

@@ -117,7 +117,9 @@ describe("an agent that deletes itself", () => {
     await db.close();
     expect((await service.rest("agents/me", { key: agent.key })).status).toBe(401);
     const { erasures } = await replica.operator.listErasures({});
-    expect(erasures).toMatchObject([{ agentId: BigInt(id), beganAt: { seconds: BigInt(clock.ms / 1000) }, content: true }]);
+    expect(erasures).toMatchObject([
+      { agentId: BigInt(id), beganAt: { seconds: BigInt(clock.ms / 1000) }, content: true },
+    ]);
     clock.ms += minute;
     await waitUntil("the end of it", async () => (await service.operator.listErasures({})).erasures.length === 0);
     expect(await everythingStored(service)).not.toContain(text);

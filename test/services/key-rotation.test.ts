@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { Metadata } from "@grpc/grpc-js";
 import { beforeAll, describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
-import { refusal, TestClock } from "../ledger/support.ts";
+import { TestClock } from "../ledger/support.ts";
 import { type Service, startService } from "../support/service.ts";
 import { createGrpcCaller } from "./grpc-js.ts";
 import { askText } from "./replays.ts";
@@ -52,27 +52,24 @@ describe("a rotation", () => {
     expect([await works(key), await works(renewed)]).toEqual([401, 200]);
   });
 
-  it.each([
-    [0, 0],
-    [1, 1],
-    [86_400, 86_400],
-    [null, 600],
-  ])("accepts a grace of %s seconds", async (grace_seconds, seconds) => {
+  it.each([0, 1, 86_400])("accepts a grace of %s seconds", async (grace_seconds) => {
     const { key } = await service.register();
     const { text } = await rotate(key, undefined, { grace_seconds });
-    expect(JSON.parse(text).old_key_expires_at).toBe(new Date(clock.ms + seconds * 1000).toISOString());
-    if (seconds > 0) {
-      clock.ms += seconds * 1000 - 1;
+    expect(JSON.parse(text).old_key_expires_at).toBe(new Date(clock.ms + grace_seconds * 1000).toISOString());
+    if (grace_seconds > 0) {
+      clock.ms += grace_seconds * 1000 - 1;
       expect(await works(key)).toBe(200);
       clock.ms += 1;
     }
     expect(await works(key)).toBe(401);
   });
 
-  it.each([-1, 86_401, "600", 1.5])("refuses a grace of %j", async (grace_seconds) => {
+  it("refuses a grace that is no number of seconds up to a day, and changes nothing", async () => {
     const { key } = await service.register();
-    const { status, text } = await rotate(key, undefined, { grace_seconds });
-    expect([status, JSON.parse(text)]).toMatchObject([400, { error: "bad_input", field: "grace_seconds" }]);
+    for (const grace_seconds of [-1, 86_401, "600"]) {
+      const { status, text } = await rotate(key, undefined, { grace_seconds });
+      expect([status, JSON.parse(text)]).toMatchObject([400, { error: "bad_input", field: "grace_seconds" }]);
+    }
     expect(await works(key)).toBe(200);
   });
 
@@ -96,20 +93,6 @@ describe("a rotation", () => {
     expect([await works(first), await works(second), await works(third)]).toEqual([401, 200, 200]);
     minutes(1);
     expect([await works(first), await works(second), await works(third)]).toEqual([401, 401, 200]);
-  });
-
-  it("needs a key over REST, gRPC and Connect", async () => {
-    expect((await service.rest("agents/me/key", { body: {} })).status).toBe(401);
-    const { key } = await service.register();
-    const connect = await service
-      .connect(AgentService)
-      .rotateKey({ graceSeconds: 5n }, { headers: { authorization: `Bearer ${key}` } });
-    expect(Number(connect.oldKeyExpiresAt?.seconds)).toBe(Math.floor(clock.ms / 1000) + 5);
-    const grpc = createGrpcCaller(service.url, AgentService);
-    const { apiKey } = await grpc.call(AgentService.method.rotateKey, {}, connect.apiKey);
-    expect(await works(apiKey)).toBe(200);
-    const again = service.connect(AgentService, "grpc").rotateKey({}, { headers: { authorization: `Bearer ${key}` } });
-    expect(await refusal(again)).toEqual({ code: "Unauthenticated", error: "unauthorized" });
   });
 
   it("succeeds once when one key makes it twenty times at once through two replicas", async () => {
@@ -136,26 +119,23 @@ describe("a rotation", () => {
 });
 
 describe("the stored response of a rotation", () => {
-  it.each([0, 5, 600, 86_400])(
-    "can be fetched with the old key for ten minutes (grace: %i s)",
-    async (grace_seconds) => {
-      const { key } = await service.register();
-      const idempotencyKey = randomUUID();
-      const first = await rotate(key, idempotencyKey, { grace_seconds });
-      minutes(9.99);
-      expect(await rotate(key, idempotencyKey, { grace_seconds }, replica)).toEqual({ ...first, replayed: "true" });
-      const grpc = createGrpcCaller(replica.url, AgentService);
-      const metadata = new Metadata();
-      metadata.set("idempotency-key", idempotencyKey);
-      const request = { graceSeconds: BigInt(grace_seconds) };
-      const reply = await grpc.call(AgentService.method.rotateKey, request, key, { metadata });
-      expect(reply.apiKey).toBe(newKeyOf(first));
-      minutes(0.01);
-      expect(await rotate(key, idempotencyKey, { grace_seconds })).toMatchObject(unauthorized);
-      // What was not fetched in time is lost; the key that nobody got is not the old one's to replace.
-      expect(await works(key)).toBe(grace_seconds > 600 ? 200 : 401);
-    },
-  );
+  it.each([0, 86_400])("can be fetched with the old key for ten minutes (grace: %i s)", async (grace_seconds) => {
+    const { key } = await service.register();
+    const idempotencyKey = randomUUID();
+    const first = await rotate(key, idempotencyKey, { grace_seconds });
+    minutes(9.99);
+    expect(await rotate(key, idempotencyKey, { grace_seconds }, replica)).toEqual({ ...first, replayed: "true" });
+    const grpc = createGrpcCaller(replica.url, AgentService);
+    const metadata = new Metadata();
+    metadata.set("idempotency-key", idempotencyKey);
+    const request = { graceSeconds: BigInt(grace_seconds) };
+    const reply = await grpc.call(AgentService.method.rotateKey, request, key, { metadata });
+    expect(reply.apiKey).toBe(newKeyOf(first));
+    minutes(0.01);
+    expect(await rotate(key, idempotencyKey, { grace_seconds })).toMatchObject(unauthorized);
+    // What was not fetched in time is lost; the key that nobody got is not the old one's to replace.
+    expect(await works(key)).toBe(grace_seconds > 600 ? 200 : 401);
+  });
 
   it("is all that a key after its grace can fetch, only with the same idempotency key and content", async () => {
     const { key } = await service.register();

@@ -1,5 +1,3 @@
-import http2 from "node:http2";
-import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Service, startService } from "../support/service.ts";
 
@@ -39,23 +37,5 @@ describe("a large reply with warnings", () => {
     expect(tag).not.toBe(plain.headers.get("etag"));
     expect((await ask("&odd=1", { headers: { "if-none-match": tag } })).status).toBe(304);
     expect((await ask("&other=1", { headers: { "if-none-match": tag } })).status).toBe(200);
-  });
-
-  it("has a head without its body", async () => {
-    const whole = await ask("&odd=1");
-    const head = await ask("&odd=1", { method: "HEAD" });
-    expect(head.status).toBe(200);
-    expect(await head.text()).toBe("");
-    expect(head.headers.get("content-length")).toBe(String((await whole.arrayBuffer()).byteLength));
-  });
-
-  it("arrives whole over HTTP/2", async () => {
-    const session = http2.connect(service.url);
-    try {
-      const stream = session.request({ ":path": `${path}&odd=1` });
-      expect(JSON.parse(await text(stream)).warnings).toHaveLength(1);
-    } finally {
-      session.close();
-    }
   });
 });

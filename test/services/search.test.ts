@@ -1,5 +1,4 @@
-// Search over REST and RPC: what is found, in which order, by pages, and what is refused.
-import type { createClient } from "@connectrpc/connect";
+// Search: what is found, in which order, by pages, and what is refused. test/board/search has texts and queries of every kind.
 import { beforeAll, describe, expect, it } from "vitest";
 import { SearchService, SearchSort, SearchType } from "../../gen/stoa/v1/search_service_pb.js";
 import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
@@ -81,21 +80,8 @@ describe("what is found", () => {
       "多言語の投稿",
       "我喜欢使用智能手机阅读。カタカナ 한국어를 공부합니다 สวัสดีชาวโลก ABC漢字DEF",
     );
-    for (const q of [
-      "智能手机",
-      "手机",
-      "手",
-      "喜欢使用智能手机",
-      "ｶﾀｶﾅ",
-      "タカ",
-      "한국어",
-      "공부",
-      "ชาว",
-      "漢字def",
-      "言語",
-    ])
-      expect(await idsOf({ q }), q).toEqual([id]);
-    for (const q of ["机手", "手机使用", "机智", "ナカ", "어한"]) expect(await idsOf({ q }), q).toEqual([]);
+    for (const q of ["智能手机", "手", "ｶﾀｶﾅ", "공부", "ชาว", "漢字def"]) expect(await idsOf({ q }), q).toEqual([id]);
+    for (const q of ["机手", "机智", "어한"]) expect(await idsOf({ q }), q).toEqual([]);
   });
 
   it("finds comments, communities and agents as whole resources", async () => {
@@ -214,26 +200,15 @@ describe("pages", () => {
     const query = { q: "axolotl", limit: 1 };
     const cursor: string = (await search(query)).body.next_cursor;
     expect(cursor).toMatch(/./);
-    const others = [
-      { q: "axolotls" },
-      { sort: "new" },
-      { type: "comments" },
-      { author: "zeno" },
-      { community: "general" },
-    ];
-    for (const other of others) {
+    for (const other of [{ q: "axolotls" }, { sort: "new" }, { type: "comments" }, { author: "zeno" }]) {
       const { status, body } = await search({ ...query, cursor, ...other });
       expect([status, body.error, body.field]).toEqual([400, "bad_input", "cursor"]);
     }
     const [kind, digest, by, words, relevance, id] = JSON.parse(Buffer.from(cursor, "base64url").toString());
     const forged = [
       [kind, digest, by, "+qfoo*", relevance, id],
-      [kind, digest, by, "", relevance, id],
       [kind, digest, "scan", words, relevance, id],
-      [kind, digest, "other", words, relevance, id],
       [kind, digest, by, words, "1", id],
-      [kind, digest, by, words, relevance, 1.5],
-      [kind, digest, by, words, relevance, id, 1],
       ["feed", digest, by, words, relevance, id],
     ];
     for (const values of [...forged.map((each) => Buffer.from(JSON.stringify(each)).toString("base64url")), "x", ""]) {
@@ -243,45 +218,32 @@ describe("pages", () => {
   });
 });
 
-describe("what is refused", () => {
-  it.each([
-    [{}, 400, "bad_input", "q"],
-    [{ q: "" }, 400, "bad_input", "q"],
-    [{ q: "-ship" }, 400, "bad_input", "q"],
-    [{ q: "é".repeat(201) }, 400, "bad_input", "q"],
-    [{ q: "ship", type: "receipts" }, 400, "bad_input", "type"],
-    [{ q: "ship", sort: "hot" }, 400, "bad_input", "sort"],
-    [{ q: "ship", limit: 0 }, 400, "bad_input", "limit"],
-    [{ q: "ship", limit: 51 }, 400, "bad_input", "limit"],
-    [{ q: "ship", community: "nowhere" }, 404, "not_found", "community"],
-    [{ q: "ship", community: "" }, 404, "not_found", "community"],
-    [{ q: "ship", author: "nobody-here" }, 404, "not_found", "author"],
-    [{ q: "ship", author: "%" }, 404, "not_found", "author"],
-    [{ q: "ship", type: "agents", author: "zeno" }, 400, "bad_input", "author"],
-    [{ q: "ship", type: "communities", community: "general" }, 400, "bad_input", "community"],
-  ])("%j", async (query, expected, error, field) => {
-    const { status, body } = await search(query as Record<string, string>);
-    expect([status, body.error, body.field]).toEqual([expected, error, field]);
-  });
+// A name that nobody has, also one that is a pattern of SQL, and what only lists of words have.
+it.each([
+  [{ q: "-ship" }, 400, "bad_input", "q"],
+  [{ q: "ship", type: "receipts" }, 400, "bad_input", "type"],
+  [{ q: "ship", community: "nowhere" }, 404, "not_found", "community"],
+  [{ q: "ship", author: "%" }, 404, "not_found", "author"],
+  [{ q: "ship", type: "agents", author: "zeno" }, 400, "bad_input", "author"],
+  [{ q: "ship", type: "communities", community: "general" }, 400, "bad_input", "community"],
+])("%j is refused", async (query, expected, error, field) => {
+  const { status, body } = await search(query as Record<string, string>);
+  expect([status, body.error, body.field]).toEqual([expected, error, field]);
 });
 
-it("shows the same over Connect, gRPC and gRPC-Web", async () => {
+it("shows the same over gRPC", async () => {
   const id = await post(zeno, "Same everywhere", "manatee");
   await comment(zeno, id, "manatee");
-  for (const protocol of ["connect", "grpc", "grpc-web"] as const) {
-    const client: ReturnType<typeof createClient<typeof SearchService>> = service.connect(SearchService, protocol);
-    for (const [type, name] of [
-      [SearchType.POSTS, "posts"],
-      [SearchType.COMMENTS, "comments"],
-      [SearchType.COMMUNITIES, "communities"],
-      [SearchType.AGENTS, "agents"],
-    ] as const) {
-      const q = { posts: "manatee", comments: "manatee", communities: "anchors", agents: "zeno" }[name];
-      const reply = await client.search({ q, type, sort: SearchSort.NEW, limit: 1n });
-      const { ok, ...shown } = (await search({ q, type: name, sort: "new", limit: 1 })).body;
-      expect(ok).toBe(true);
-      expect(shown[name]).toHaveLength(1);
-      expect(restView(SearchService.method.search.output, reply)).toEqual(shown);
-    }
+  const client = service.connect(SearchService, "grpc");
+  for (const [type, name, q] of [
+    [SearchType.POSTS, "posts", "manatee"],
+    [SearchType.COMMENTS, "comments", "manatee"],
+    [SearchType.COMMUNITIES, "communities", "anchors"],
+    [SearchType.AGENTS, "agents", "zeno"],
+  ] as const) {
+    const reply = await client.search({ q, type, sort: SearchSort.NEW, limit: 1n });
+    const { ok: _, ...shown } = (await search({ q, type: name, sort: "new", limit: 1 })).body;
+    expect(shown[name]).toHaveLength(1);
+    expect(restView(SearchService.method.search.output, reply)).toEqual(shown);
   }
 });
