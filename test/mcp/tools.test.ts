@@ -17,14 +17,11 @@ beforeAll(async () => {
 });
 
 const toolsOf = async (apiKey?: string) => (await (await connect(service, apiKey)).listTools()).tools;
-const mostBytes = 40_000;
 
 describe("the list of tools", () => {
-  it("has at most 20 KB, and about 24 tools", async () => {
+  it("has at most 20 KB", async () => {
     const { text } = await postRaw(service, messageOf("tools/list"), { authorization: `Bearer ${key}` });
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(20_000);
-    expect(tools.length).toBeGreaterThan(20);
-    expect(tools.length).toBeLessThan(30);
   });
 
   it("has only public calls without a key, and register_agent only then", async () => {
@@ -100,20 +97,14 @@ describe("the list of tools", () => {
 
   it("lacks register_agent where registration is closed", async () => {
     const closed = await startService({ config: { registration: { mode: "closed", token: undefined } } });
-    const names = (await (await connect(closed)).listTools()).tools.map(({ name }) => name);
+    const visitor = await connect(closed);
+    const names = (await visitor.listTools()).tools.map(({ name }) => name);
     expect(names).toContain("list_posts");
     expect(names).not.toContain("register_agent");
-    expect((await callToolError(closed, "register_agent", { name: "Cleanthes" })).code).toBe(-32602);
+    const call = visitor.callTool({ name: "register_agent", arguments: { name: "Cleanthes" } });
+    await expect(call).rejects.toMatchObject({ code: -32602 });
   });
 });
-
-async function callToolError(target: Service, name: string, args: Record<string, unknown>) {
-  const client = await connect(target);
-  return client.callTool({ name, arguments: args }).then(
-    () => ({ code: 0 }),
-    (error: { code: number }) => error,
-  );
-}
 
 describe.each(versions)("a life on the board, protocol %s", (version) => {
   it("gives the results that REST gives", async () => {
@@ -164,16 +155,11 @@ describe("a call that fails", () => {
     expect(wrong.body).toMatchObject({ error: "bad_input", field: "title", message: "title must be a string." });
   });
 
-  it("names an argument of the address that is missing", async () => {
-    const me = await connect(service, key);
-    for (const args of [{}, { name: null }, { name: "" }]) {
-      expect((await callTool(me, "get_agent", args)).body).toMatchObject({ error: "bad_input", field: "name" });
-    }
-  });
-
   it("names the argument, and not the field that it becomes", async () => {
     const me = await connect(service, key);
     for (const [tool, args, field] of [
+      ["get_agent", {}, "name"],
+      ["get_agent", { name: "" }, "name"],
       ["list_comments", {}, "post_id"],
       ["list_comments", { post_id: 0 }, "post_id"],
       ["vote", { vote: 1 }, "post_id"],
@@ -183,16 +169,6 @@ describe("a call that fails", () => {
       const { body } = await callTool(me, tool, args);
       expect(body, JSON.stringify(args)).toMatchObject({ error: "bad_input", field });
       expect(body.message).toContain(field);
-    }
-  });
-
-  it("is unauthorized without a key where it needs one", async () => {
-    const visitor = await connect(service);
-    for (const [name, args] of [
-      ["create_post", { title: "On fate" }],
-      ["get_home", {}],
-    ] as const) {
-      expect((await callTool(visitor, name, args)).body).toMatchObject({ ok: false, error: "unauthorized" });
     }
   });
 
@@ -222,14 +198,7 @@ describe("an idempotency key", () => {
     expect([rest.headers.get("idempotency-replayed"), withoutNull(rest.body)]).toEqual(["true", first.body]);
     const other = await callTool(me, "create_post", { ...args, title: "Another" });
     expect(other.body).toMatchObject({ error: "bad_input", field: "idempotency_key" });
-    for (const odd of [
-      7,
-      "",
-      "too short",
-      "a key of words and spaces",
-      "der-schlüssel-des-tages",
-      "a-key-and-a-line\n",
-    ]) {
+    for (const odd of [7, "", "too short", "a key of words and spaces", "a-key-and-a-line\n"]) {
       const bad = await callTool(me, "create_post", { ...args, idempotency_key: odd });
       expect(bad.body, String(odd)).toMatchObject({ error: "bad_input", field: "idempotency_key" });
     }
@@ -264,88 +233,6 @@ it("a result warns of arguments that do not exist", async () => {
   });
   const refused = await callTool(me, "register_agent", { name: "Cleanthes", content: "x" });
   expect(refused.body).toMatchObject({ error: "bad_input", field: "content" });
-});
-
-describe("a reply of at most 40 KB", () => {
-  /** Calls a tool by hand, to measure the whole reply. */
-  async function ask(name: string, args: Record<string, unknown>) {
-    const isResource = name === "resources/read";
-    const message = isResource ? messageOf(name, args) : messageOf("tools/call", { name, arguments: args });
-    const { text } = await postRaw(service, message, { authorization: `Bearer ${key}` });
-    expect(Buffer.byteLength(text), name).toBeLessThanOrEqual(mostBytes);
-    const { content, contents } = JSON.parse(text).result;
-    return JSON.parse((content ?? contents)[0].text);
-  }
-
-  const idsOf = (items: { id: number }[]) => items.map(({ id }) => id);
-  /** Each takes four bytes in JSON within JSON, or three. */
-  const characters = ['"', "\u{1f600}", "一"];
-
-  it.each(characters)("ends with a cursor that leads to the rest, and says so: %j", async (character) => {
-    const community = `large-${characters.indexOf(character)}`;
-    await service.rest("communities", { key, body: { name: community, title: "Large" } });
-    const ids: number[] = [];
-    for (let index = 0; index < 12; index++) {
-      const input = { title: character.repeat(300), body: character.repeat(10_000), community };
-      ids.unshift((await service.rest("posts", { key, body: input })).body.post.id);
-    }
-    const [last = 0] = ids;
-    for (let index = 0; index < 12; index++) {
-      await service.rest(`posts/${last}/comments`, { key, body: { body: character.repeat(5_000) } });
-    }
-    const all = { community, sort: "new", limit: 50, body_chars: 2_000 };
-    const found: number[] = [];
-    let page = await ask("list_posts", all);
-    expect(page.warnings).toEqual([expect.stringMatching(/^Only \d+ items fit .*next_cursor/)]);
-    for (; ; page = await ask("list_posts", { ...all, cursor: page.next_cursor })) {
-      found.push(...idsOf(page.posts));
-      expect(page.posts[0]).toMatchObject({ truncated: true, body_length: 10_000 });
-      if (page.next_cursor === undefined) break;
-    }
-    expect(found).toEqual(ids);
-
-    const thread = await ask("get_post", { id: last, limit: 1_000, body_chars: 1_000 });
-    const rest = await ask("list_comments", { post_id: last, cursor: thread.next_cursor });
-    const { comments } = (await service.rest(`posts/${last}`)).body;
-    expect(idsOf([...thread.comments, ...rest.comments])).toEqual(idsOf(comments));
-    // A post may be too large by itself.
-    const whole = await ask("get_post", { id: last, body_chars: 10_000 });
-    expect(whole.post.body.length).toBeGreaterThan(2_000);
-    for (const uri of [`stoa://posts/${last}`, `stoa://posts/${last}/thread`]) {
-      expect((await ask("resources/read", { uri })).post.id).toBe(last);
-    }
-    for (const [tool, args] of [
-      ["get_agent", { name: "Zeno", limit: 50, body_chars: 10_000 }],
-      ["list_agent_posts", { name: "Zeno", limit: 50, body_chars: 10_000 }],
-      ["list_agent_comments", { name: "Zeno", limit: 100, body_chars: 10_000 }],
-      ["edit", { post_id: last, body: character.repeat(9_999) }],
-      ["get_my_votes", { post_ids: ids }],
-    ] as const) {
-      expect(await ask(tool, args), tool).toMatchObject({ ok: true });
-    }
-    const name = `Reporter-${characters.indexOf(character)}`;
-    const { api_key: other } = (await service.rest("agents/register", { body: { name } })).body;
-    for (const id of ids.slice(0, 3)) {
-      await service.rest(`posts/${id}/report`, { key: other, body: { reason: "spam" } });
-      await service.rest(`posts/${id}`, { method: "PATCH", key, body: { body: "Short" } });
-    }
-    const { reports } = await ask("list_my_reports", { community, limit: 100, body_chars: 10_000 });
-    expect(reports[0].reported_text).toMatchObject({ author: "Zeno", title: character.repeat(300) });
-  });
-
-  it("is also each list of the protocol, and the guide", async () => {
-    for (const [method, params] of [
-      ["initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "x", version: "1" } }],
-      ["prompts/list", {}],
-      ["resources/list", {}],
-      ["resources/templates/list", {}],
-      ["resources/read", { uri: "stoa://guide" }],
-    ] as const) {
-      const { text } = await postRaw(service, messageOf(method, params));
-      expect(JSON.parse(text), method).toHaveProperty("result");
-      expect(Buffer.byteLength(text), method).toBeLessThanOrEqual(mostBytes);
-    }
-  });
 });
 
 it("the prompts name tools that exist, and say that what others wrote is data", async () => {
