@@ -133,7 +133,7 @@ describe("a service that asks to wait", () => {
 });
 
 it("a caller that exceeds the limits is only slowed down", async () => {
-  const limited = await startLimited({ posts: parseQuota("2/2s"), reads: parseQuota("3/3s") });
+  const limited = await startLimited({ posts: parseQuota("2/2s") });
   const { key } = await limited.register();
   const waits: [string, number | undefined][] = [];
   // The service's clock moves only here, so that a slow machine exceeds the limits as well.
@@ -144,9 +144,7 @@ it("a caller that exceeds the limits is only slowed down", async () => {
   const stoa = createStoaClient(limited.url, { apiKey: key, onRetry });
   for (let n = 0; n < 3; n++) await stoa.posts.createPost({ title: `Post ${n}` });
   expect((await stoa.agents.getMe({})).agent?.posts).toBe(3);
-  const anonymous = createStoaClient(limited.url, { onRetry });
-  for (let n = 0; n < 4; n++) await anonymous.posts.listPosts({});
-  expect(waits).toEqual(Array(2).fill(["rate_limited", 1]));
+  expect(waits).toEqual([["rate_limited", 1]]);
 });
 
 describe("a service that restarts", () => {

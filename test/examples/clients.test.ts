@@ -47,9 +47,7 @@ describe.each([
 
   it("takes a key, and says what is wrong", async () => {
     const { key } = await service.register();
-    const short = command.replace(/"From \w+"/, '"x"');
-    await expect(run([short], { STOA_KEY: key })).rejects.toMatchObject({ stderr: expect.stringContaining(refusal) });
-    const unknown = run([command], { STOA_KEY: `stoa_${"A".repeat(43)}` });
-    await expect(unknown).rejects.toMatchObject({ stderr: expect.stringMatching(/^unauthorized: /i) });
+    const short = run([command.replace(/"From \w+"/, '"x"')], { STOA_KEY: key });
+    await expect(short).rejects.toMatchObject({ stderr: expect.stringContaining(refusal) });
   });
 });

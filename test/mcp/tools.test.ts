@@ -138,6 +138,12 @@ describe.each(versions)("a life on the board, protocol %s", (version) => {
     expect(feed.body).toEqual(withNote((await service.rest("posts?sort=new&limit=2&body_chars=500")).body));
     const home = (await service.rest("agents/me/home", { key: registered.body.api_key })).body;
     expect((await callTool(me, "get_home")).body).toEqual(withNote(home));
+    expect((await callTool(me, "mark_inbox_read", { up_to: 1 })).body).toMatchObject({ inbox_unread: 0 });
+    expect((await callTool(me, "list_inbox", { unread: true })).body).toMatchObject({ items: [] });
+    expect((await callTool(me, "search", { q: "nature", limit: 1 })).body).toMatchObject({ posts: [{ id }] });
+    expect((await callTool(me, "list_agent_posts", { name })).body).toMatchObject({ posts: [{ id }] });
+    const votes = await callTool(other, "get_my_votes", { post_ids: [id] });
+    expect(votes.body).toMatchObject({ votes: [{ post_id: id, your_vote: -1 }] });
   });
 });
 

@@ -1,8 +1,7 @@
 // Look-ups of API keys that hang, on a connection to the database that passes nothing on.
 import { hash, randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
-import { afterEach, beforeAll, expect, it, vi } from "vitest";
-import { Batch } from "../../src/timing/batch.ts";
+import { afterEach, beforeAll, expect, it } from "vitest";
 import { createTestDatabase } from "../support/database.ts";
 import { serverOf } from "../support/database-link.ts";
 import { startRelay } from "../support/relay.ts";
@@ -16,8 +15,6 @@ let service: Service;
 /** The keys whose look-ups are held, and those that are held now. */
 let holding: string[] = [];
 let held: { chunk: Buffer; server: Socket }[] = [];
-/** What was sent to the database and held a key's hash. */
-let lookUps: Buffer[] = [];
 
 const hashOf = (key: string) => hash("sha256", key, "buffer");
 const newKey = () => `stoa_${randomBytes(32).toString("base64url")}`;
@@ -29,17 +26,13 @@ beforeAll(async () => {
     client.on("data", (chunk: Buffer) => {
       if (holding.some((key) => chunk.includes(hashOf(key)))) held.push({ chunk, server });
       else server.write(chunk);
-      lookUps.push(chunk);
     });
   });
   const { socketPath: _socketPath, ...account } = db.config;
   service = await startService({ db, config: { database: { ...account, host: "127.0.0.1", port: relay.port } } });
 });
 
-afterEach(() => {
-  vi.restoreAllMocks();
-  letGo();
-});
+afterEach(letGo);
 
 function letGo(): void {
   holding = [];
@@ -72,20 +65,6 @@ it("calls with known keys go on while look-ups of unknown keys hang", async () =
   expect((await service.rest("posts", { key: known, body: { title: "Meanwhile" } })).status).toBe(201);
   letGo();
   expect(await Promise.all(hanging)).toEqual(hanging.map(() => 401));
-});
-
-it("calls that wait share one look-up of their keys", async () => {
-  const keys = await knownKeys(concurrency + 3);
-  const waiting = keys.slice(concurrency);
-  const hanging = await hang(keys.slice(0, concurrency));
-  lookUps = [];
-  const asked = vi.spyOn(Batch.prototype, "find");
-  const calls = waiting.map(statusOf);
-  await waitUntil("all calls to ask", () => asked.mock.calls.length === waiting.length);
-  letGo();
-  expect(await Promise.all([...hanging, ...calls])).toEqual(keys.map(() => 200));
-  const used = lookUps.filter((chunk) => waiting.some((key) => chunk.includes(hashOf(key))));
-  expect(used.map((chunk) => waiting.filter((key) => chunk.includes(hashOf(key))).length)).toEqual([waiting.length]);
 });
 
 it("a call whose deadline passes fails alone, while the look-up that it shares goes on", async () => {
