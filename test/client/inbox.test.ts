@@ -16,14 +16,14 @@ async function join(url = service.url) {
   return { name, stoa, id };
 }
 
-it("lists the whole inbox, page by page, and marks it as read", async () => {
+it("lists the whole inbox, and marks it as read", async () => {
   const { stoa, id } = await join();
-  for (let n = 0; n < 101; n++) await other.comments.createComment({ id, body: `${n}` });
+  for (const body of ["one", "two", "three"]) await other.comments.createComment({ id, body });
   const items = await collect(stoa.everyInboxItem());
-  expect(items.map((item) => Number(item.id))).toEqual(Array.from({ length: 101 }, (_, n) => 101 - n));
-  expect(items[0]).toMatchObject({ type: "post_comment", excerpt: "100", read: false });
-  expect((await stoa.inbox.markInboxRead({ upTo: 100 })).inboxUnread).toBe(1);
-  expect((await collect(stoa.everyInboxItem({ unread: true }))).map((item) => item.id)).toEqual([101]);
+  expect(items.map((item) => item.id)).toEqual([3, 2, 1]);
+  expect(items[0]).toMatchObject({ type: "post_comment", excerpt: "three", read: false });
+  expect((await stoa.inbox.markInboxRead({ upTo: 2 })).inboxUnread).toBe(1);
+  expect((await collect(stoa.everyInboxItem({ unread: true }))).map((item) => item.id)).toEqual([3]);
 });
 
 it("follows the inbox over lost connections, each item once, until the key is revoked", async () => {

@@ -104,10 +104,7 @@ describe("over the gRPC library of the gRPC project", () => {
       [() => posts.call(createPost, short, other.key), status.INVALID_ARGUMENT, { error: "bad_input", field: "title" }],
     ];
     for (const [call, code, detail] of failures) {
-      const error = (await call().then(
-        () => undefined,
-        (reason) => reason,
-      )) as ServiceError;
+      const error: ServiceError = await call().catch((reason) => reason);
       expect(error.code).toBe(code);
       expect(errorDetailOf(error)).toMatchObject(detail);
       expect(detailOf(error, ErrorInfoSchema)).toMatchObject({ domain: "stoa" });
@@ -115,13 +112,8 @@ describe("over the gRPC library of the gRPC project", () => {
   });
 
   it("messages arrive as they were written, whatever characters they hold", async () => {
-    const posts = createGrpcCaller(service.url, PostService);
     const agents = createGrpcCaller(service.url, AgentService);
     const messageOf = (call: Promise<unknown>) => call.then(String, ({ details }: ServiceError) => details);
-    const { createPost } = PostService.method;
-    expect(await messageOf(posts.call(createPost, { title: "ab" }, other.key))).toBe(
-      "title must have 3 to 300 characters.",
-    );
     expect(await messageOf(agents.call(AgentService.method.getMe, {}))).toBe(
       "This needs a valid API key: Authorization: Bearer <api_key>.",
     );
