@@ -104,7 +104,7 @@ describe("over the gRPC library of the gRPC project", () => {
       [() => posts.call(createPost, short, other.key), status.INVALID_ARGUMENT, { error: "bad_input", field: "title" }],
     ];
     for (const [call, code, detail] of failures) {
-      const error: ServiceError = await call().catch((reason) => reason);
+      const error = (await call().catch((reason) => reason)) as ServiceError;
       expect(error.code).toBe(code);
       expect(errorDetailOf(error)).toMatchObject(detail);
       expect(detailOf(error, ErrorInfoSchema)).toMatchObject({ domain: "stoa" });

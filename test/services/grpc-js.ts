@@ -1,5 +1,7 @@
 import type { DescMessage, DescMethodUnary, DescService, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { AnySchema, anyUnpack } from "@bufbuild/protobuf/wkt";
 import {
   type ChannelOptions,
   type ClientUnaryCall,
@@ -71,32 +73,14 @@ export function errorDetailOf(error: ServiceError): ErrorDetail | undefined {
 export function detailOf<Desc extends DescMessage>(error: ServiceError, desc: Desc): MessageShape<Desc> | undefined {
   const [status] = error.metadata.get("grpc-status-details-bin");
   if (!(status instanceof Buffer)) return undefined;
-  for (const any of lengthDelimited(status, 3)) {
-    const [typeUrl] = lengthDelimited(any, 1);
-    const [value] = lengthDelimited(any, 2);
-    if (String(typeUrl) === `type.googleapis.com/${desc.typeName}` && value) return fromBinary(desc, value);
+  const reader = new BinaryReader(status);
+  while (reader.pos < reader.len) {
+    const [field, wireType] = reader.tag();
+    if (field !== 3) reader.skip(wireType);
+    else {
+      const detail = anyUnpack(fromBinary(AnySchema, reader.bytes()), desc);
+      if (detail !== undefined) return detail;
+    }
   }
   return undefined;
-}
-
-/** The length-delimited fields of this number in a message whose other fields are varints or length-delimited. */
-function lengthDelimited(bytes: Buffer, wanted: number): Buffer[] {
-  const found: Buffer[] = [];
-  let at = 0;
-  const varint = () => {
-    let value = 0;
-    for (let shift = 0; ; shift += 7) {
-      const byte = bytes[at++] as number;
-      value |= (byte & 0x7f) << shift;
-      if (byte < 0x80) return value;
-    }
-  };
-  while (at < bytes.length) {
-    const tag = varint();
-    const length = varint();
-    if ((tag & 7) !== 2) continue;
-    if (tag >> 3 === wanted) found.push(bytes.subarray(at, at + length));
-    at += length;
-  }
-  return found;
 }

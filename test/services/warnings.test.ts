@@ -1,5 +1,4 @@
 // Replies say which input had no effect, in the words of this contract. test/transcoding has every kind of it.
-import { request } from "node:http";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Service, startService } from "../support/service.ts";
 
@@ -48,24 +47,6 @@ it("a moderator's removal without a reason says where the reason of its body bel
   expect([refused.status, refused.body.field]).toEqual([400, "reason"]);
   expect(refused.body.message).toContain('"reason" belongs in the query, not in the body.');
   expect((await service.rest(`posts/${post.id}?reason=spam`, { method: "DELETE", key })).status).toBe(200);
-});
-
-it("a body of a GET is ignored with a warning", async () => {
-  const send = (body: string) =>
-    new Promise<string>((resolve, reject) => {
-      const sent = request(`${service.url}/api/v1/feed`, { method: "GET", headers: { "content-length": body.length } });
-      sent.on("error", reject).on("response", (response) => {
-        let text = "";
-        response.on("data", (part) => (text += part)).on("end", () => resolve(text));
-      });
-      sent.end(body);
-    });
-  for (let round = 0; round < 2; round++) {
-    expect(JSON.parse(await send('{"limit": 1}')).warnings).toEqual([
-      "A GET request takes no body; its parameters belong in the query.",
-    ]);
-    expect(JSON.parse(await send(""))).not.toHaveProperty("warnings");
-  }
 });
 
 it("there are no warnings where everything has an effect, in errors, and beside raw bytes", async () => {
