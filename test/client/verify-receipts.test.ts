@@ -101,6 +101,13 @@ describe("a wrong receipt from a service", () => {
     expect((await verify({ url: fake.url })).found).toEqual(fault(3, "not_utf8"));
   });
 
+  it("is found when a recovery abandons a receipt that the service still shows", async () => {
+    const [, , third] = shownChain(3);
+    const fake = await startFake(buildChain(5, recovered(5, 3, third.hash)).map(show));
+    const { good, found } = await verify({ url: fake.url });
+    expect({ good, found }).toEqual({ good: [1, 2, 3, 4], found: fault(5, "wrong_recovery") });
+  });
+
   it("is found if it comes before --from and is not a receipt", async () => {
     const fake = await startFake(shownChain(5));
     fake.receipts[1].canonical = "{}";

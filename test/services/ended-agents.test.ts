@@ -3,8 +3,9 @@ import { randomUUID } from "node:crypto";
 import { Code } from "@connectrpc/connect";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
-import { Board } from "../../src/board/board.ts";
+import { Board, type Unit } from "../../src/board/board.ts";
 import { deleteAgent } from "../../src/board/lives.ts";
+import { eraseAgent } from "../../src/board/moderation/agents.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { refusal, TestClock } from "../ledger/support.ts";
 import { operate } from "../operator/support.ts";
@@ -104,7 +105,10 @@ describe("an agent that deletes itself", () => {
     expect(await faults()).toEqual([]);
   });
 
-  it("takes its words along although the call is lost: any replica continues", async () => {
+  it.each<["author" | "operator", (unit: Unit, agent: { id: number; name: string }) => Promise<unknown>]>([
+    ["author", (unit, agent) => deleteAgent(unit, agent, true)],
+    ["operator", (unit, { name }) => eraseAgent(unit, name, { reason: "spam", note: "" }, true)],
+  ])("takes its words along although the call of the %s is lost: any replica continues", async (by, end) => {
     const agent = await service.register();
     const text = `words-${randomUUID()}`;
     const post = await service.post(agent, { body: text });
@@ -113,7 +117,7 @@ describe("an agent that deletes itself", () => {
     // The process ends once this has committed.
     const db = new Database({ address: service.db.config, connections: 4 });
     const board = new Board(db, clock.now);
-    await board.write(new AbortController().signal, (unit) => deleteAgent(unit, { id }, true));
+    await board.write(new AbortController().signal, (unit) => end(unit, { id, name: agent.name }));
     await db.close();
     expect((await service.rest("agents/me", { key: agent.key })).status).toBe(401);
     const { erasures } = await replica.operator.listErasures({});
@@ -123,7 +127,7 @@ describe("an agent that deletes itself", () => {
     clock.ms += minute;
     await waitUntil("the end of it", async () => (await service.operator.listErasures({})).erasures.length === 0);
     expect(await everythingStored(service)).not.toContain(text);
-    expect((await service.rest(`posts/${post}`)).body.post.removed).toMatchObject({ by: "author" });
+    expect((await service.rest(`posts/${post}`)).body.post.removed).toMatchObject({ by });
     expect(await recount(service.db)).toEqual([]);
   });
 

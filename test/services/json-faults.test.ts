@@ -37,7 +37,7 @@ it.each<[rpc: string, message: object, field: string, says: string]>([
   ["ModerationService/SuspendAgent", { until: 7 }, "until", "until must be a time as in RFC 3339."],
   ["ModerationService/UpdateCommunity", { appoint: "x" }, "appoint", "appoint must be an array."],
   ["ModerationService/UpdateCommunity", { appoint: [7] }, "appoint", "Each entry of appoint must be a string."],
-  ["LedgerOperatorService/SealSessions", { sessions: 7 }, "sessions", "sessions must be an array."],
+  ["LedgerOperatorService/SealSessions", { sessions: [7] }, "sessions", "Each entry of sessions must be an object."],
   [
     "LedgerOperatorService/SealSessions",
     { sessions: [seal, { ...seal, book: 7 }] },
