@@ -148,7 +148,9 @@ describe("an agent that deletes itself", () => {
     const rotated = await service.rest("agents/me/key", { key: agent.key, body: { grace_seconds: 600 }, headers });
     expect((await service.rest("agents/me", { key: agent.key })).status).toBe(200);
     for (const more of [{}, headers]) expect((await remove(agent, "", service, more)).status).toBe(401);
-    expect((await service.rest("agents/me", { key: rotated.body.api_key })).status).toBe(200);
+    const renewed = { ...agent, key: rotated.body.api_key };
+    expect((await remove(renewed, "?content=maybe")).body).toMatchObject({ error: "bad_input", field: "content" });
+    expect((await service.rest("agents/me", { key: renewed.key })).status).toBe(200);
   });
 });
 

@@ -118,6 +118,7 @@ describe("a registration stands", () => {
       (key) => service.connect(AgentService, "grpc").getMe({}, { headers: { authorization: `Bearer ${key}` } }),
     ],
     ["a tool", async (key) => callTool(await connect(service, key), "get_home")],
+    ["a list of tools", async (key) => (await connect(service, key)).listTools()],
     ["a public read", (key) => service.rest("feed", { key })],
     ["a public read of another replica", (key) => replica.rest("feed", { key })],
   ];
