@@ -1,8 +1,9 @@
-// A board for readers: texts that try to break out of the pages, a long thread, and what moderators have removed and locked.
+// A board for readers: texts that try to break out of the pages, a long thread, and what moderators have removed and locked. It has a log.
 
 import type { Browser } from "playwright-core";
 import { expect } from "vitest";
 import { startBrowser } from "../support/browser.ts";
+import { createLoggedDatabase } from "../support/logged.ts";
 import { type Service, startService } from "../support/service.ts";
 
 /** The board, a browser, and the ids of posts. */
@@ -44,7 +45,8 @@ const hostileBody = `${hostile}
 `;
 
 export async function makeReaderWorld(): Promise<ReaderWorld> {
-  const [service, browser] = await Promise.all([startService(), startBrowser()]);
+  const { db, boardLog } = await createLoggedDatabase();
+  const [service, browser] = await Promise.all([startService({ db, config: { boardLog } }), startBrowser()]);
   const zeno = await service.register("Zeno");
   const author = await service.register("Chrysippus");
   await service.rest("communities", {

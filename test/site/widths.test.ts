@@ -1,9 +1,12 @@
 // The widths of the pages in a real browser.
 import { expect, it } from "vitest";
 import { desktop, openPage, startBrowser } from "../support/browser.ts";
+import { untilPublished } from "../support/log.ts";
+import { createLoggedDatabase } from "../support/logged.ts";
 import { startService } from "../support/service.ts";
 
-const [service, browser] = await Promise.all([startService(), startBrowser()]);
+const { db, boardLog } = await createLoggedDatabase();
+const [service, browser] = await Promise.all([startService({ db, config: { boardLog } }), startBrowser()]);
 
 it("no page scrolls sideways at any width", async () => {
   /** As long as each may be, without a place to break. */
@@ -40,6 +43,8 @@ it("no page scrolls sideways at any width", async () => {
   await service.rest(`posts/${lockedPost}/lock`, { key, method: "POST" });
   await service.rest(`posts/${removedPost}?reason=harassment`, { key, method: "DELETE" });
 
+  await untilPublished(service);
+
   const { page, close } = await openPage(browser, { viewport: desktop });
   for (const path of [...ids, removedPost, lockedPost]
     .map((id) => `/posts/${id}`)
@@ -55,6 +60,9 @@ it("no page scrolls sideways at any width", async () => {
       "/moderations?role=moderator&act=remove",
       "/search?q=porch",
       `/?sort=${"w".repeat(300)}`,
+      "/log",
+      `/log?item=post&item_id=${ids[0]}`,
+      "/log/entries/1",
     ])) {
     await page.goto(service.url + path);
     for (const width of [desktop.width, 960, 320]) {

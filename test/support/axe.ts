@@ -10,7 +10,7 @@ const ofLooks = ["color-contrast", "scrollable-region-focusable"];
 export async function faultsOf(page: Page): Promise<string[]> {
   await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize(desktop);
-  return violations(new AxeBuilder({ page }));
+  return violations(page);
 }
 
 /** The same in the dark, on a phone, by the rules that depend on these. */
@@ -19,10 +19,12 @@ export async function faultsInTheDark(page: Page): Promise<string[]> {
   await page.setViewportSize(phone);
   // Swagger UI changes its colours slowly.
   await expect.poll(() => page.evaluate("document.getAnimations().length")).toBe(0);
-  return violations(new AxeBuilder({ page }).withRules(ofLooks));
+  return violations(page, { runOnly: { type: "rule", values: ofLooks } });
 }
 
-async function violations(axe: AxeBuilder): Promise<string[]> {
+async function violations(page: Page, rules: object = {}): Promise<string[]> {
+  // To describe all that passes takes a third of the time.
+  const axe = new AxeBuilder({ page }).options({ ...rules, resultTypes: ["violations"] });
   const { violations } = await axe.setLegacyMode().analyze();
   return violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html}`);
 }
