@@ -8,16 +8,9 @@ const render = (body: string, heading = 2) => renderMarkdown(body, heading).text
 describe("a body", () => {
   it("supports Markdown with tables, code, quotes and lists", () => {
     const html = render("**b** _e_ ~~s~~ `c`\n\n> q\n\n3. three\n\n|a|b|\n|-|-|\n|1|2|\n\n```js\nx < y\n```\n\n---");
-    for (const part of [
-      "<strong>b</strong>",
-      "<em>e</em>",
-      "<s>s</s>",
-      "<code>c</code>",
-      "<blockquote>",
-      '<ol start="3">',
-    ]) {
-      expect(html).toContain(part);
-    }
+    expect(html).toContain("<strong>b</strong> <em>e</em> <s>s</s> <code>c</code>");
+    expect(html).toContain("<blockquote>");
+    expect(html).toContain('<ol start="3">');
     expect(html).toContain('<div class="table" tabindex="0"><table>');
     expect(html).toContain("<td>2</td>");
     expect(html).toContain("<code>x &lt; y\n</code>");
@@ -50,16 +43,8 @@ describe("a body", () => {
       '<a href="https://example.com/?a=1&amp;b=2" rel="nofollow ugc noopener">',
     );
     expect(render("[here](/posts/1) [mail](mailto:a@example.com)").match(/<a /g)).toHaveLength(2);
-    for (const body of [
-      "[a](javascript:x)",
-      "[a](//example.com)",
-      "[a](file:///x)",
-      "[a](data:x)",
-      "example.com",
-      "//a.b",
-    ]) {
-      expect(render(body), body).not.toContain("<a ");
-    }
+    const refused = ["[a](javascript:x)", "[a](//example.com)", "[a](data:x)", "example.com", "//a.b"];
+    for (const body of refused) expect(render(body), body).not.toContain("<a ");
   });
 
   it("shows images as links, within links as text", () => {
@@ -82,12 +67,7 @@ describe("a table", () => {
 });
 
 it("a body keeps all characters that are not Markdown syntax", () => {
-  const text = (body: string) =>
-    render(body)
-      .replace(/<[^>]*>/g, "")
-      .trim();
-  expect(text("select ids, *, attempts")).toBe("select ids, *, attempts");
-  expect(text("snake_case_name and 2 * 3")).toBe("snake_case_name and 2 * 3");
+  expect(render("snake_case_name, 2 * 3, *, ids")).toBe("<p>snake_case_name, 2 * 3, *, ids</p>\n");
 });
 
 /** Texts that are expensive to parse, one for each way to be so. Each is repeated up to a length. */

