@@ -1,27 +1,21 @@
 import { once } from "node:events";
 import { connect } from "node:http2";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { repliesChecked } from "../../support/openapi/check-replies.ts";
 import { faultOf, type SentReply } from "../../support/openapi/replies.ts";
-import { type Service, startService } from "../../support/service.ts";
+import { startService } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
 
-describe("every reply in the tests", () => {
-  let service: Service;
-  beforeAll(async () => {
-    service = await startService();
-  });
-
-  it("is compared with the description, whatever the client and the protocol version", async () => {
-    const before = repliesChecked();
-    await fetch(`${service.url}/api/v1/communities`, { method: "HEAD" });
-    await fetch(`${service.url}/house/verify`);
-    await service.rest("posts/1/nothing");
-    const session = connect(service.url);
-    await once(session.request({ ":path": "/api/v1/communities" }).resume(), "close");
-    session.close();
-    await waitUntil("four replies", () => repliesChecked() >= before + 4);
-  });
+it("every reply in the tests is compared with the description, whatever the client and the protocol version", async () => {
+  const service = await startService();
+  const before = repliesChecked();
+  await fetch(`${service.url}/api/v1/communities`, { method: "HEAD" });
+  await fetch(`${service.url}/house/verify`);
+  await service.rest("posts/1/nothing");
+  const session = connect(service.url);
+  await once(session.request({ ":path": "/api/v1/communities" }).resume(), "close");
+  session.close();
+  await waitUntil("four replies", () => repliesChecked() >= before + 4);
 });
 
 describe("the comparison of a reply with the description", () => {
@@ -48,24 +42,10 @@ describe("the comparison of a reply with the description", () => {
   it.each([
     ["a member that is not described", sent({}, { ...vote, extra: 1 }), "extra"],
     ["a member that is missing", sent({}, { ...vote, score: undefined }), "score"],
-    ["a null where there is none", sent({}, { ...vote, score: null }), "score"],
-    ["another type", sent({}, { ...vote, score: "1" }), "score"],
     ["a status that is not described", sent({ status: 201 }), "no such status"],
-    ["an error of another operation", sent({ status: 409 }, error("exists")), "no such status"],
     ["an error of another status", sent({ status: 404 }, error("own_content")), "allowed values"],
-    [
-      "a content type that is not described",
-      sent({ headers: { ...headers, "content-type": "text/html" } }),
-      "text/html",
-    ],
     ["a missing header", sent({ headers: { "content-type": json } }), "X-Request-Id"],
-    [
-      "a personal reply that caches may keep",
-      sent({ headers: { ...headers, "cache-control": undefined } }),
-      "Cache-Control",
-    ],
     ["success where there is nothing", sent({ target: "/api/v1/nothing" }), "no such operation"],
-    ["a method that is not described", sent({ method: "PUT" }), "no such operation"],
   ])("finds %s", (_, reply, fault) => {
     expect(faultOf(reply)).toContain(fault);
   });

@@ -36,12 +36,8 @@ function byName(tags: { name: string }[]) {
 describe("the encoding", () => {
   it.each([
     ["br, gzip", "br", brotliDecompressSync],
-    ["gzip, deflate", "gzip", gunzipSync],
     ["br;q=0, *", "gzip", gunzipSync],
-    ["GZIP;q=0.5", "gzip", gunzipSync],
-    ["deflate", undefined, (body: Buffer) => body],
     ["br;q=0.000, gzip;q=0", undefined, (body: Buffer) => body],
-    ["", undefined, (body: Buffer) => body],
   ])("for a client that accepts %j is %s", async (accepted, encoding, decompress) => {
     const plain = (await get(json)).body;
     const { headers, body } = await get(json, { "accept-encoding": accepted });
@@ -61,13 +57,9 @@ describe("the encoding", () => {
       const again = await get(json, { "accept-encoding": encoding, "if-none-match": `"other", ${tag}` });
       expect([again.status, again.body.length, again.headers.etag]).toEqual([304, 0, tag]);
       expect((await get(json, { "accept-encoding": encoding, "if-none-match": '"other"' })).status).toBe(200);
+      const { headers, body } = await get(json, { "accept-encoding": encoding }, "HEAD");
+      expect([headers["content-length"], body.length]).toEqual([first.headers["content-length"], 0]);
     }
     expect(tags.size).toBe(3);
-  });
-
-  it("is the same for HEAD", async () => {
-    const { headers, body } = await get(json, { "accept-encoding": "br" }, "HEAD");
-    expect([headers["content-encoding"], body.length]).toEqual(["br", 0]);
-    expect(headers["content-length"]).toBe((await get(json, { "accept-encoding": "br" })).headers["content-length"]);
   });
 });
