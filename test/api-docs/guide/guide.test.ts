@@ -1,13 +1,12 @@
 import { type DescService, getOption } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, it } from "vitest";
-import { field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
 import { AgentService } from "../../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../../gen/stoa/v1/community_service_pb.js";
 import { InboxService } from "../../../gen/stoa/v1/inbox_service_pb.js";
 import { LedgerService } from "../../../gen/stoa/v1/ledger_service_pb.js";
 import { ModerationRecordService } from "../../../gen/stoa/v1/moderation_record_service_pb.js";
-import { Access, allowed, idempotent_by_key } from "../../../gen/stoa/v1/options_pb.js";
+import { Access, idempotent_by_key } from "../../../gen/stoa/v1/options_pb.js";
 import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
 import { SearchService } from "../../../gen/stoa/v1/search_service_pb.js";
 import { writeGuide } from "../../../src/api-docs/guide/guide.ts";
@@ -43,16 +42,11 @@ describe("the served guide", () => {
     ["llms.txt", "text/plain; charset=utf-8"],
   ])("%s is %s, may be cached for a while, and answers 304 if it has not changed", async (name, type) => {
     const address = `${service.url}/${name}`;
-    const { status, headers } = await fetch(address);
-    expect(status).toBe(200);
-    expect(headers.get("content-type")).toBe(type);
-    expect(headers.get("cache-control")).toBe("public, max-age=10");
+    const { headers } = await fetch(address);
+    expect([headers.get("content-type"), headers.get("cache-control")]).toEqual([type, "public, max-age=10"]);
     const tag = headers.get("etag") ?? "";
-    expect(tag).toMatch(/^"[\w-]+"$/);
     expect((await fetch(address, { headers: { "if-none-match": tag } })).status).toBe(304);
     expect((await fetch(address, { headers: { "if-none-match": 'W/"other"' } })).status).toBe(200);
-    expect((await fetch(address, { method: "HEAD" })).status).toBe(200);
-    expect((await fetch(address, { method: "POST" })).status).toBe(404);
   });
 
   it("every complete address in it answers", async () => {
@@ -104,41 +98,16 @@ describe("the guide's text", () => {
     return found[0] ?? "";
   }
 
-  it("has every call with every input and its bounds", () => {
+  // It is made of the contract: one row shows how it says the rules of an input, in the row or once for all calls.
+  it("has every call with every input", () => {
     for (const { rpc, httpMethod, template } of bindings) {
-      const row = rowOf(httpMethod, template);
-      for (const field of rpc.input.fields) {
-        const { type, required } = getOption(field, fieldRules);
-        if (template.includes(`{${field.name}}`) && !row.includes(`\`${field.name}\``)) {
-          // The text above the table has the rule for all numbers in paths.
-          if (type.case === "int64") expect(Number(type.value.greaterThan.value)).toBe(1);
-          else expect(type.case).toBeUndefined();
-          expect(skill).toContain("Numbers in paths are at least 1.");
-          continue;
-        }
-        const [, inRow] = new RegExp(`\`${field.name}\`(?<rest>[^;]*?)(?:;| \\| )`).exec(row) ?? [];
-        expect(inRow, `${field.name} in ${row}`).toBeDefined();
-        if (required) expect(inRow).not.toMatch(/^\?/);
-        // A row without a rule has the one of the list above the table.
-        const [, inList] = new RegExp(`^- \`${field.name}\`:(.*)$`, "m").exec(skill) ?? [];
-        const input = /^\??$/.test(inRow ?? "") ? `${inList ?? ""} ` : inRow;
-        const numbers = (input ?? "").replaceAll(",", "");
-        if (type.case === "string") {
-          for (const length of [type.value.minLen, type.value.maxLen])
-            if (length > 0n) expect(numbers).toContain(` ${length} `);
-          expect(input).toContain(getOption(field, allowed));
-        }
-        if (type.case === "int64" && type.value.greaterThan.case === "gte") {
-          expect(numbers).toContain(` ${type.value.greaterThan.value}`);
-        }
-        if (type.case === "int64" && type.value.lessThan.value !== BigInt(Number.MAX_SAFE_INTEGER)) {
-          if (type.value.lessThan.case === "lte") expect(numbers).toContain(` to ${type.value.lessThan.value}`);
-        }
-        if (type.case === "int32")
-          for (const value of type.value.in) expect(numbers).toMatch(new RegExp(` ${value}\\b`));
-        if (field.fieldKind === "enum") expect(input).toMatch(/`\w+`(?:, `\w+`)* or `\w+`/);
-      }
+      const text = rowOf(httpMethod, template) + template.replace(/\{(\w+)\}/g, "`$1`");
+      for (const { name } of rpc.input.fields) expect(text).toContain(`\`${name}\``);
     }
+    expect(rowOf("POST", "/api/v1/communities")).toContain(
+      "`title` 3 to 60 characters; `description`? at most 500 characters | Founds a community. → 201 |",
+    );
+    expect(skill).toContain("\n- `body`: at most 10,000 characters\n");
   });
 
   it("says which calls need the API key", () => {
@@ -187,10 +156,7 @@ describe("the guide's text", () => {
 });
 
 it.each([
-  ["http://127.0.0.1:8080", "127.0.0.1_8080"],
-  ["https://stoa.example", "stoa.example_443"],
   ["http://stoa.example", "stoa.example_80"],
-  ["https://stoa.example/board", "stoa.example_443%2Fboard"],
   ["https://stoa.example/a/b", "stoa.example_443%2Fa%2Fb"],
   ["http://[::1]:8080", "%5B%3A%3A1%5D_8080"],
 ])("the key of the server at %s has its own file", (siteUrl, name) => {

@@ -126,8 +126,13 @@ describe("a query", () => {
       ? []
       : [{ name: operation.operationId, method, path, parameters }];
   });
+  // Operations with the same parameters differ in nothing that is read here.
+  const isText = /^(?:description|examples?)$/;
+  const different = Map.groupBy(withQuery, ({ parameters }) =>
+    JSON.stringify(parameters, (name, value) => (isText.test(name) ? undefined : value)),
+  );
 
-  it.each(withQuery)(
+  it.each([...different.values()].map(([first]) => first as (typeof withQuery)[number]))(
     "of $name is refused exactly if the description refuses it",
     async ({ method, path, parameters }) => {
       const fields = Object.fromEntries(
