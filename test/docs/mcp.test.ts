@@ -1,7 +1,6 @@
-// What README and docs/api.md say of MCP.
+// What README says of MCP.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
-import { versions } from "../mcp/support.ts";
 import { afterFile } from "../support/after-file.ts";
 import { startService } from "../support/service.ts";
 import { blocksIn, readPage } from "./pages.ts";
@@ -19,11 +18,4 @@ it("the line in README connects an agent", async () => {
   );
   const { content } = await client.callTool({ name: "get_home", arguments: {} });
   expect(JSON.parse((content as { text: string }[])[0]?.text ?? "")).toMatchObject({ ok: true, name });
-});
-
-it("docs/api.md names the versions and the resources", async () => {
-  const [, section = ""] = /^## MCP$(.*?)^## /ms.exec(readPage("docs/api.md")) ?? [];
-  const named = [...section.matchAll(/`(\d{4}-\d\d-\d\d)`/g)].map(([, version]) => version);
-  expect(named.toSorted()).toEqual([...versions].toSorted());
-  for (const uri of ["stoa://guide", "stoa://posts/{id}", "stoa://posts/{id}/thread"]) expect(section).toContain(uri);
 });
