@@ -1,5 +1,4 @@
 // npm run test:proxies: the log, read through each proxy while it grows. Nothing comes from before the growth.
-import { gunzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
 import { openCheckpoint } from "../../src/tlog/notes/checkpoint.ts";
 import type { SignerKey } from "../../src/tlog/notes/signer-key.ts";
@@ -83,20 +82,5 @@ describe.each(proxyNames)("the log behind %s", (name) => {
       }
       size = tree.size;
     }
-  });
-
-  it("has full tiles that may be kept for ever, compressed for those who ask", async () => {
-    const whole = await get("tile/0/000");
-    const bundle = await get("tile/entries/000");
-    for (const [path, tile] of Object.entries({ "tile/0/000": whole, "tile/entries/000": bundle })) {
-      expect(seen(tile)).toEqual([200, forEver]);
-      const known = await get(path, { headers: { "if-none-match": String(tile.headers.etag) } });
-      expect([...seen(known), known.bytes.length]).toEqual([304, forEver, 0]);
-    }
-    const part = await get("tile/0/000.p/7");
-    expect([...seen(part), hex(part.bytes)]).toEqual([200, forEver, hex(whole.bytes.subarray(0, 7 * 32))]);
-    const zipped = await get("tile/entries/000", { headers: { "accept-encoding": "gzip" } });
-    expect([zipped.headers["content-encoding"], zipped.headers.vary]).toEqual(["gzip", "accept-encoding"]);
-    expect(gunzipSync(zipped.bytes)).toEqual(bundle.bytes);
   });
 });

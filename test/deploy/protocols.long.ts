@@ -35,10 +35,11 @@ describe.each(proxyNames)("%s", (name) => {
   const base = () => `https://localhost:${site.port}`;
   const tls = () => ({ ca: site.ca, family: 4 });
 
-  it("passes on REST, and the address of the client", async () => {
+  it("passes on REST, and the address of the client, whatever it says itself", async () => {
     const created = await ask(site, "/api/v1/posts", { key: agent.key, body: { title: "by the proxy" } });
     expect(created.status, created.text).toBe(201);
-    const missing = await ask(site, "/api/v1/posts/999999", { localAddress: "127.0.0.7" });
+    const headers = { "x-forwarded-for": "192.0.2.1" };
+    const missing = await ask(site, "/api/v1/posts/999999", { headers, localAddress: "127.0.0.7" });
     expect(missing.status).toBe(404);
     const lines = replicas.flatMap(({ log }) => log);
     await waitUntil("its line", () => lines.some(({ path }) => path === "/api/v1/posts/999999"));
@@ -56,29 +57,11 @@ describe.each(proxyNames)("%s", (name) => {
     );
   });
 
-  it("believes nothing that a client says about its address", async () => {
-    const headers = { "x-forwarded-for": "192.0.2.1", "x-request-id": "of-a-liar" };
-    await ask(site, "/api/v1/feed", { headers, localAddress: "127.0.0.8" });
-    const line = () => replicas.flatMap(({ log }) => log).find(({ reqId }) => reqId === "of-a-liar");
-    await waitUntil("its line", () => line() !== undefined);
-    expect(line()).toMatchObject({ address: "127.0.0.8" });
-  });
-
   it("refuses a body of more than 1 MiB itself, in the shape of an error", async () => {
     const refused = await ask(site, "/api/v1/posts", { key: agent.key, body: { body: "x".repeat(1_100_000) } });
     expect(refused.status, refused.text).toBe(413);
     expect(refused.headers["content-type"]).toMatch(/^application\/json/);
     expect(JSON.parse(refused.text)).toMatchObject({ ok: false, error: "too_large" });
-  });
-
-  it("passes on the methods that it does not repeat", async () => {
-    const created = await ask(site, "/api/v1/posts", { key: agent.key, body: { title: "to be removed" } });
-    const path = `/api/v1/posts/${JSON.parse(created.text).post.id}`;
-    const edited = await ask(site, path, { method: "PATCH", key: agent.key, body: { body: "edited" } });
-    expect(edited.status, edited.text).toBe(200);
-    const removed = await ask(site, path, { method: "DELETE", key: agent.key });
-    expect(removed.status, removed.text).toBe(200);
-    expect((await ask(site, path, { method: "HEAD" })).status).toBe(200);
   });
 
   it("keeps errors as they are, also of bodies that are too large", async () => {
@@ -108,10 +91,6 @@ describe.each(proxyNames)("%s", (name) => {
 
   it.each([
     ["gRPC", createGrpcTransport],
-    [
-      "Connect over HTTP/2",
-      (options: object) => createConnectTransport({ baseUrl: base(), httpVersion: "2", ...options }),
-    ],
     [
       "Connect over HTTP/1.1",
       (options: object) => createConnectTransport({ baseUrl: base(), httpVersion: "1.1", ...options }),

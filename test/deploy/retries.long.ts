@@ -38,12 +38,12 @@ describe.each(proxyNames)("%s", (name) => {
     site = await startProxy(name, [await startBreaking(), await startBreaking()]);
   });
 
-  it.each(["GET", "HEAD"])("sends a %s again", async (method) => {
-    expect(await ask(site, "/api/v1/posts/1", { method })).toMatchObject({ status: 503 });
+  it("sends a GET again", async () => {
+    expect(await ask(site, "/api/v1/posts/1")).toMatchObject({ status: 503 });
     expect(attempts).toBeGreaterThan(1);
   });
 
-  it.each(["POST", "PATCH", "PUT", "DELETE"])("sends a %s once, also with an idempotency key", async (method) => {
+  it.each(["POST", "PATCH", "DELETE"])("sends a %s once, also with an idempotency key", async (method) => {
     const headers = { "idempotency-key": "once" };
     const { status, text } = await ask(site, "/api/v1/posts/1", { method, headers, body: { title: "once" } });
     expect(status).toBe(503);

@@ -1,14 +1,12 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { generate } from "selfsigned";
-import { afterFile } from "../support/after-file.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import type { Site } from "./examples.ts";
 
 /** A folder with a certificate for `localhost`, which is removed after the last test of the file. */
 export async function makeSite(replicas: readonly string[], port: number): Promise<{ cert: string; site: Site }> {
-  const folder = mkdtempSync(join(tmpdir(), "stoa-test-proxy-"));
-  afterFile(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = scratchFolder();
   // nginx writes large bodies to files there, as another account.
   chmodSync(folder, 0o711);
   const pems = await generate([{ name: "commonName", value: "localhost" }], {

@@ -1,4 +1,4 @@
-// What the pages name exists: links, headings, paths, npm scripts, pictures.
+// What the pages name exists: links, headings, npm scripts, pictures.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -25,13 +25,6 @@ function linksOf(page: string): string[] {
     .filter((target) => !/^https?:/.test(target));
 }
 
-/** The paths of files and folders in this repository that a text names as code. */
-function pathsIn(text: string): string[] {
-  return [
-    ...text.matchAll(/(?<![\w./-])((?:src|test|scripts|bench|proto|gen|docs|\.github|\.ci)\/[\w./-]*\w\/?)/g),
-  ].map(([, path]) => path as string);
-}
-
 describe.each(pages)("%s", (page) => {
   it("links to files and headings that exist", () => {
     const missing = linksOf(page).filter((link) => {
@@ -40,12 +33,6 @@ describe.each(pages)("%s", (page) => {
       if (!existsSync(join(root, target))) return true;
       return anchor !== undefined && !anchorsOf(target).has(anchor);
     });
-    expect(missing).toEqual([]);
-  });
-
-  it("names files and folders that exist", () => {
-    // A package path in an import or an address is not a path of this repository.
-    const missing = pathsIn(readPage(page)).filter((path) => !existsSync(join(root, path)));
     expect(missing).toEqual([]);
   });
 

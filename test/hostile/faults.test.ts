@@ -1,21 +1,26 @@
 // Connections that break at every point of an exchange, over every protocol: none of it may reach the process as an
 // exception or a rejection that nothing caught, which would end it.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import http2 from "node:http2";
+import https from "node:https";
 import { connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls, type TLSSocket } from "node:tls";
-import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { generate } from "selfsigned";
 import { describe, expect, it } from "vitest";
 import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase } from "../support/database.ts";
+import { frame as frameOf } from "../support/http2-frames.ts";
 import { ServiceProcess, urlOf } from "../support/process.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { envelope } from "./requests.ts";
 import { faultsIn, startVictim } from "./support.ts";
 
 const crlf = "\r\n";
 const text = JSON.stringify({ title: "A title", body: "words ".repeat(400) });
+const frame = (type: number, flags: number, stream: number, payload: number[] = []) =>
+  frameOf(type, flags, stream, Buffer.from(payload));
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /** A whole HTTP/1.1 request. */
@@ -33,39 +38,25 @@ function requests(key: string): Buffer[] {
   const post = (headers: string[], body: string | Buffer) => request("POST /api/v1/posts", [auth, ...headers], body);
   const rpc = (path: string, type: string, headers: string[], body: Buffer) =>
     request(`POST ${path}`, [auth, `Content-Type: ${type}`, ...headers], body);
-  const envelope = (flags: number, message: Buffer) => {
-    const head = Buffer.alloc(5);
-    head.writeUInt8(flags);
-    head.writeUInt32BE(message.length, 1);
-    return Buffer.concat([head, message]);
-  };
   const create = "/stoa.v1.PostService/CreatePost";
   const receipts = "/stoa.v1.LedgerService/StreamReceipts";
   return [
     post([], text),
     post(["Expect: 100-continue"], text),
-    post(["Content-Encoding: gzip"], gzipSync(text)),
     post(["Content-Encoding: gzip"], gzipSync(text).subarray(0, -9)),
     post(["Content-Encoding: gzip"], Buffer.from(`\x1f\x8b\x08${"\0".repeat(40)}`, "latin1")),
-    post(["Content-Encoding: br"], brotliCompressSync(text)),
     post(["Content-Encoding: br"], Buffer.alloc(300, 0xff)),
-    post(["Content-Encoding: deflate"], deflateSync(text)),
     post(["Content-Encoding: deflate"], gzipSync(text)),
     post(["Content-Encoding: gzip, br"], brotliCompressSync(gzipSync(text))),
-    post(["Content-Encoding: zstd"], text),
     post(["Transfer-Encoding: chunked"], `5${crlf}{"tit${crlf}zz${crlf}`),
     post(["Transfer-Encoding: chunked", "Trailer: A"], `2${crlf}{}${crlf}0${crlf}A: b${crlf}: no name${crlf}${crlf}`),
-    post(["Transfer-Encoding: gzip, chunked"], `2${crlf}{}${crlf}0${crlf}${crlf}`),
-    rpc(create, "application/json", [], Buffer.from(text)),
     rpc(create, "application/json", ["Content-Encoding: gzip"], gzipSync(text).subarray(0, 30)),
     rpc(create, "application/proto", ["Connect-Timeout-Ms: 1"], Buffer.from([0x0a, 0xff, 0xff])),
-    rpc(create, "application/grpc-web+proto", [], envelope(1, gzipSync(text).subarray(0, 20))),
+    rpc(create, "application/grpc-web+proto", [], envelope(gzipSync(text).subarray(0, 20), 1)),
     rpc(create, "application/grpc-web-text", [], Buffer.from("not base64 !!")),
-    rpc(receipts, "application/connect+json", [], envelope(0, Buffer.from('{"follow": true}'))),
-    rpc(receipts, "application/connect+json", [], envelope(2, Buffer.from("{"))),
-    rpc(receipts, "application/grpc-web+proto", [], envelope(0x80, Buffer.from("grpc-status: 0"))),
-    ...["gzip", "br", "deflate"].map((name) => request("GET /api/v1/openapi.json", [`Accept-Encoding: ${name}`])),
-    ...["/", "/docs", "/metrics", "/feed.xml", "/skill.md", "/house/verify?from=0"].map((path) =>
+    rpc(receipts, "application/connect+json", [], envelope(Buffer.from('{"follow": true}'), 0)),
+    rpc(receipts, "application/grpc-web+proto", [], envelope(Buffer.from("grpc-status: 0"), 0x80)),
+    ...["/", "/docs", "/feed.xml", "/api/v1/openapi.json", "/house/verify?from=0"].map((path) =>
       request(`GET ${path}`, ["Accept-Encoding: gzip"]),
     ),
     request("GET /api/v1/house/receipts/stream?follow=true", ["Accept-Encoding: gzip"]),
@@ -73,7 +64,6 @@ function requests(key: string): Buffer[] {
     request("CONNECT stoa.test:443", []),
     request("GET /", ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABk"]),
     request("GET /", ["Connection: Upgrade", "Upgrade: websocket"], "\x81\x85"),
-    request("GET /\u0000", []),
   ];
 }
 
@@ -129,29 +119,17 @@ describe("the service survives broken connections", () => {
 
   it("over HTTP/2, by frames that are malformed and streams that are reset", async () => {
     const victim = await startVictim({ STOA_RATE_LIMITS: "off" });
-    const frame = (type: number, flags: number, stream: number, payload: Buffer | number[] = []) => {
-      const body = Buffer.from(payload);
-      const head = Buffer.from([0, 0, 0, type, flags, 0, 0, 0, 0]);
-      head.writeUIntBE(body.length, 0, 3);
-      head.writeUInt32BE(stream, 5);
-      return Buffer.concat([head, body]);
-    };
     // :method POST, :scheme http, :path /, from the static table of HPACK.
     const headers = [0x83, 0x86, 0x84];
     const broken = [
       frame(1, 4, 1, [0xff, 0xff, 0xff, 0xff, 0xff]),
-      frame(1, 4, 2, headers),
       Buffer.concat([frame(1, 4, 1, headers), frame(0, 0, 1, [1, 2]), frame(1, 5, 1, [0x40, 1, 0x41, 1, 0x62])]),
-      Buffer.concat([frame(1, 4, 1, headers), frame(1, 5, 1, [0x83])]),
       Buffer.concat([frame(1, 4, 1, headers), frame(3, 0, 1, [0, 0, 0, 8]), frame(0, 1, 1, [1])]),
       Buffer.concat([frame(1, 0, 1, headers), frame(0, 0, 1, [1])]),
       frame(9, 4, 1, headers),
-      frame(0, 0, 9, [1]),
       frame(8, 0, 0, [0, 0, 0, 0]),
       frame(8, 0, 0, [0x7f, 0xff, 0xff, 0xff]),
       frame(4, 0, 0, [0, 4, 0xff, 0xff, 0xff, 0xff]),
-      frame(5, 4, 1, [0, 0, 0, 2]),
-      frame(7, 0, 0, [0, 0, 0, 0, 0, 0, 0, 2]),
       frame(6, 0, 0, [1]),
       Buffer.alloc(200, 0xff),
     ];
@@ -184,7 +162,7 @@ describe("the service survives broken connections", () => {
   });
 
   it("in a TLS handshake and after it", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "stoa-faults-"));
+    const folder = scratchFolder();
     const { cert, private: key } = await generate([{ name: "commonName", value: "localhost" }]);
     for (const [name, pem] of Object.entries({ cert, key })) writeFileSync(join(folder, name), pem);
     const { config } = await createTestDatabase();
@@ -195,10 +173,7 @@ describe("the service survives broken connections", () => {
       STOA_RATE_LIMITS: "off",
       STOA_LOG_LEVEL: "warn",
     });
-    afterFile(async () => {
-      await service.end("SIGINT");
-      rmSync(folder, { recursive: true });
-    });
+    afterFile(() => service.end("SIGINT"));
     const port = Number(new URL(await service.url()).port);
     const hello = Buffer.from("16030100a5010000a10303", "hex");
     const starts = [
@@ -230,14 +205,10 @@ describe("the service survives broken connections", () => {
         ),
       );
     }
-    const status = await new Promise((resolve, reject) => {
-      const session = http2.connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
-      session.on("error", reject);
-      const call = session.request({ ":path": "/healthz" });
-      call.once("response", (headers) => {
-        resolve(headers[":status"]);
-        session.destroy();
-      });
+    const status = await new Promise((resolve) => {
+      https.get(`https://127.0.0.1:${port}/healthz`, { rejectUnauthorized: false }, (reply) =>
+        resolve(reply.resume().statusCode),
+      );
     });
     expect(status).toBe(200);
     expect(faultsIn(service.output)).toEqual([]);

@@ -49,23 +49,7 @@ async function flood(
 }
 
 describe("floods of HTTP/2 frames", { timeout: 60_000 }, () => {
-  it("of requests that are reset at once end the session", async () => {
-    const goaway = await victim.during(async () => {
-      const { connection } = await flood((batch) =>
-        repeat(100, (index) => {
-          const id = 2 * (batch * 100 + index) + 1;
-          return Buffer.concat([get(id, "/api/v1/posts"), rstStream(id, 8)]);
-        }),
-      );
-      const answer = await connection.received(({ type }) => type === frameType.goaway);
-      connection.socket.destroy();
-      return answer;
-    });
-    // A client that goes on sending may lose the frame: TCP answers what comes after the end with a reset.
-    expect([undefined, INTERNAL_ERROR]).toContain(goaway?.payload.readUInt32BE(4));
-  });
-
-  it("of requests that are reset at once tell a listening client why the session ends", async () => {
+  it("of requests that are reset at once end the session, and tell why", async () => {
     const connection = connectFrames(victim.port);
     connection.socket.write(
       repeat(600, (index) => Buffer.concat([get(2 * index + 1, "/api/v1/posts"), rstStream(2 * index + 1, 8)])),
@@ -76,7 +60,6 @@ describe("floods of HTTP/2 frames", { timeout: 60_000 }, () => {
   });
 
   it.each([
-    ["PING", () => frame(frameType.ping, 0, 0, Buffer.alloc(8))],
     ["SETTINGS", () => settings({ 4: 65_535 })],
     [
       "empty DATA",
@@ -85,15 +68,6 @@ describe("floods of HTTP/2 frames", { timeout: 60_000 }, () => {
           ? frame(frameType.headers, END_HEADERS, 1, headerBlock("POST", "/api/v1/posts"))
           : frame(frameType.data, 0, 1),
     ],
-  ])("of %s do not harm the service", async (_name, make) => {
-    await victim.during(async () => {
-      const { connection } = await flood((batch) => repeat(1000, (index) => make(batch * 1000 + index)), 100);
-      connection.socket.destroy();
-    });
-  });
-
-  it.each([
-    ["WINDOW_UPDATE", () => windowUpdate(0, 1)],
     ["PRIORITY", (index: number) => frame(frameType.priority, 0, 2 * (index % 100_000) + 1, Buffer.alloc(5))],
     ["frames of unknown types", (index: number) => frame(200, 0, 2 * index + 1, Buffer.alloc(100))],
   ])("of %s do not harm the service", async (_name, make) => {
@@ -103,12 +77,9 @@ describe("floods of HTTP/2 frames", { timeout: 60_000 }, () => {
     });
   });
 
-  it.each([
-    ["PING", () => frame(frameType.ping, 0, 0, Buffer.alloc(8))],
-    ["SETTINGS", () => settings({ 4: 65_535 })],
-  ])("of %s whose answers nobody reads end the connection", async (_name, make) => {
+  it("of PING whose answers nobody reads end the connection", async () => {
     const impatient = await startVictim({ STOA_SEND_TIMEOUT_SECONDS: "1" });
-    const batch = repeat(10_000, make);
+    const batch = repeat(10_000, () => frame(frameType.ping, 0, 0, Buffer.alloc(8)));
     const before = impatient.residentMiB();
     await impatient.during(async () => {
       const { socket, closed } = connectFrames(impatient.port);

@@ -1,10 +1,8 @@
-// The database hangs: its connections are frozen on the way, or its process is stopped. The service answers all the same.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+// The database hangs: its connections are frozen on the way. The service answers all the same. test/faults stops its process,
+// and test/app/stop.test.ts ends a service meanwhile.
 import { Code, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { createLinkedDatabase, type LinkedDatabase } from "../support/database-link.ts";
 import { urlOf } from "../support/process.ts";
@@ -111,58 +109,5 @@ describe("frozen connections to the database", () => {
     await waitUntil("the callers to be gone", async () => ((await load(victim))[1] as number) < 10, timeoutMs);
     link.relay.thaw();
     await expectGood(victim);
-  });
-
-  it("do not keep SIGTERM from ending the process", async () => {
-    link.relay.freeze();
-    const hashes = Array.from({ length: 40 }, (_, i) => String(i).padStart(64, "0"));
-    const calls = Promise.allSettled(hashes.map((hash) => ask(victim, `house/receipts/find?hash=${hash}`)));
-    await waitUntil("the calls to wait", async () => {
-      const [inUse = 0, waiting = 0] = await load(victim);
-      return waiting > 0 && inUse + waiting >= 40;
-    });
-    const begun = performance.now();
-    expect(await victim.stop()).toBe(0);
-    expect(performance.now() - begun).toBeLessThan(8_000);
-    await calls;
-    expect(victim.output()).not.toMatch(/Unhandled|heap/i);
-  });
-});
-
-describe("a stopped private database", () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "stoa-hung-"));
-  let victim: Victim;
-  let server: number;
-  beforeAll(async () => {
-    victim = await startVictim({ ...environment, STOA_DATABASE_URL: "", STOA_DATA_DIR: dataDir });
-    server = JSON.parse(readFileSync(join(dataDir, "mysql.json"), "utf8")).pid;
-  });
-  afterAll(async () => {
-    // The service ends its server, a stopped one too.
-    await victim.stop();
-    rmSync(dataDir, { recursive: true, force: true });
-  });
-
-  it("does not delay the reply of any call beyond its time, and the service recovers with the database", async () => {
-    process.kill(server, "SIGSTOP");
-    const health = ask(victim, "/readyz");
-    expectUnavailable(await askAll(victim));
-    expectUnavailable([await health]);
-    process.kill(server, "SIGCONT");
-    await expectGood(victim);
-    // Nothing of the calls that were given up has happened half.
-    const { body } = await ask(victim, "agents/Neighbour");
-    const { body: community } = await ask(victim, "communities/general");
-    expect(body.agent.posts).toBe(community.community.post_count);
-  });
-
-  it("does not keep SIGTERM from ending both processes", async () => {
-    process.kill(server, "SIGSTOP");
-    const call = ask(victim, "posts").catch(() => undefined);
-    const begun = performance.now();
-    expect(await victim.stop()).toBe(0);
-    expect(performance.now() - begun).toBeLessThan(15_000);
-    await call;
-    expect(() => process.kill(server, 0)).toThrow("ESRCH");
   });
 });

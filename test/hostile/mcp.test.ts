@@ -1,5 +1,4 @@
-// Messages of MCP that are deep, large, compressed, in batches or with odd headers, and answers that nobody reads.
-import { connect } from "node:net";
+// Messages of MCP that are deep, large, compressed, in batches or with odd headers.
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Ask, askAll } from "./requests.ts";
@@ -7,7 +6,6 @@ import { startVictim, type Victim } from "./support.ts";
 
 const accept = "application/json, text/event-stream";
 const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
-const shallow = `${"[".repeat(90)}${"]".repeat(90)}`;
 const rpc = (method: string, params: string) => `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`;
 const call = (name: string, given: string) => rpc("tools/call", `{"name":"${name}","arguments":${given}}`);
 const list = rpc("tools/list", "{}");
@@ -19,33 +17,26 @@ const initialize = rpc(
 const bodies = [
   list,
   initialize,
-  "[".repeat(250_000),
   deep,
   `{"a":${deep}}`,
   rpc("tools/call", deep),
   call("list_posts", deep),
-  call("list_posts", shallow),
   call("search", `{"q":"${"a\u0300".repeat(100)}"}`),
   call("search", `{"q":"${"x".repeat(200_000)}"}`),
   call("create_post", `{"title":${JSON.stringify(Array.from({ length: 9_000 }, () => 1))}}`),
   call("get_post", `{"id":${"9".repeat(200_000)}}`),
   call("x".repeat(200_000), "{}"),
-  rpc("x".repeat(200_000), "{}"),
   rpc("resources/read", `{"uri":"stoa://posts/${"%2e".repeat(50_000)}"}`),
-  rpc("resources/read", `{"uri":"${"stoa:".repeat(40_000)}"}`),
   rpc(
     "tools/list",
     `{"_meta":${JSON.stringify(Object.fromEntries(Array.from({ length: 400 }, (_, i) => [`k${i}`, i])))}}`,
   ),
   rpc("tools/list", `{"_meta":{"__proto__":{"x":1},"constructor":{}},"cursor":"${"x".repeat(100_000)}"}`),
   `[${Array.from({ length: 1_000 }, () => list).join(",")}]`,
-  `[${Array.from({ length: 2_000 }, () => "{}").join(",")}]`,
   `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
   `{"jsonrpc":"2.0","id":${JSON.stringify("i".repeat(200_000))},"method":"ping"}`,
-  `{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}`,
   `{"jsonrpc":"2.0","id":1,"result":{}}`,
   "null",
-  "",
   "\ufeff{}",
   `"${"\\u0000".repeat(40_000)}"`,
 ];
@@ -56,17 +47,13 @@ const encodings: Record<string, (text: string) => Buffer> = {
 };
 const oddHeaders: Record<string, string>[] = [
   { "mcp-session-id": "x".repeat(4_000) },
-  { "mcp-session-id": "\u00ff\u00fe" },
   { "mcp-protocol-version": "9".repeat(4_000) },
   { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "x".repeat(4_000) },
   { "last-event-id": "9".repeat(8_000) },
   { accept: "text/event-stream" },
   { accept: `${"a/b;q=0.1,".repeat(900)}*/*` },
   { origin: "http://evil.invalid" },
-  { "content-type": "application/json; charset=utf-16" },
   { "content-type": `multipart/form-data; boundary=${"-".repeat(4_000)}` },
-  { cookie: "a=b; ".repeat(1_000) },
-  { authorization: "Bearer " },
 ];
 
 let victim: Victim;
@@ -120,22 +107,5 @@ describe("the service survives messages of MCP", { timeout: 120_000 }, () => {
       ]),
     );
     await attack([...asks, ...asks, ...asks]);
-  });
-
-  it("whose answers nobody reads", async () => {
-    await victim.during(async () => {
-      const head = `POST /mcp HTTP/1.1\r\nHost: stoa\r\nAccept: ${accept}\r\nContent-Type: application/json\r\n`;
-      const one = `${head}Content-Length: ${list.length}\r\n\r\n${list}`;
-      const sockets = Array.from({ length: 100 }, () => {
-        const socket = connect(victim.port, "127.0.0.1");
-        socket.on("error", () => {}).pause();
-        socket.write(one.repeat(20));
-        return socket;
-      });
-      await Promise.all(
-        sockets.map((each) => new Promise((resolve) => each.once("readable", resolve).once("close", resolve))),
-      );
-      for (const socket of sockets) socket.destroy();
-    });
   });
 });

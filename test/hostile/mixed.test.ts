@@ -22,6 +22,7 @@ const ADDRESSES = Array.from({ length: 12 }, (_, index) => `127.0.2.${index + 1}
 const feed = "/api/v1/posts?limit=50";
 const receipts = "/api/v1/house/receipts/stream?follow=true";
 const inbox = "/api/v1/agents/me/inbox/stream?follow=true&from=1";
+const itemsOfInbox = 20_000;
 const json = { "content-type": "application/json" };
 const http2 = Buffer.concat([Buffer.from(PREFACE), settings()]);
 
@@ -34,7 +35,26 @@ beforeAll(async () => {
     await askRest(victim.url, "posts", { key: victim.key, body: { title: `Post ${index}`, body } });
   }
   await fill(victim.db, 60, 4_000);
+  await fillInbox(victim);
 }, 60_000);
+
+/** Fills the inbox of the neighbour with items about a long comment. */
+async function fillInbox({ db }: Victim): Promise<void> {
+  const body = "\u{1f600}".repeat(5_000);
+  await db.pool.query("INSERT INTO comments (post_id, author_id, body, created_at) VALUES (1, 1, ?, 0)", [body]);
+  const [comment] = await db.rows<{ id: number }>("SELECT MAX(id) AS id FROM comments");
+  const items = Array.from({ length: itemsOfInbox }, (_, i) => [1, i + 1, "mention", 1, comment?.id, 1, Date.now()]);
+  for (let at = 0; at < items.length; at += 2_000) {
+    await db.pool.query(
+      "INSERT INTO inbox_items (agent_id, id, type, post_id, comment_id, actor_id, created_at) VALUES ?",
+      [items.slice(at, at + 2_000)],
+    );
+  }
+  await db.pool.query("REPLACE INTO inboxes (agent_id, newest, read_up_to, unread) VALUES (1, ?, 0, ?)", [
+    itemsOfInbox,
+    itemsOfInbox,
+  ]);
+}
 
 /** Opens connections from many addresses, each of which sends these bytes and reads nothing. */
 async function connectMany(perAddress: number, bytes: string | Buffer): Promise<() => void> {
@@ -92,6 +112,7 @@ const attacks: [name: string, attack: () => Promise<() => void>][] = [
   ["unread receipts", () => connectMany(16, ask(receipts))],
   ["unread receipts as events", () => connectMany(16, ask(receipts, "Accept: text/event-stream\r\n"))],
   ["unread inboxes", () => connectMany(8, ask(inbox, authorization()))],
+  ["unread inboxes as events", () => connectMany(8, ask(inbox, `${authorization()}Accept: text/event-stream\r\n`))],
 ];
 
 describe("different attacks on one process", { timeout: 120_000 }, () => {

@@ -1,4 +1,4 @@
-// Floods of whole requests, over connections that are kept alive.
+// What attacks send: messages, and floods of whole requests over connections that are kept alive.
 import { Agent, type OutgoingHttpHeaders, request } from "node:http";
 
 const agent = new Agent({ keepAlive: true, maxSockets: 32 });
@@ -8,6 +8,14 @@ export interface Ask {
   method?: string;
   headers?: OutgoingHttpHeaders;
   body?: string | Buffer;
+}
+
+/** A message as gRPC frames it, and Connect and gRPC-Web too. @param flags 1: it is compressed */
+export function envelope(message: Buffer, flags = 0): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt8(flags);
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
 }
 
 /** Makes a request and reads its reply to the end. Resolves with the status. */

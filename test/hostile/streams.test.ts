@@ -3,6 +3,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } f
 import { connect as connectSocket, type Socket } from "node:net";
 import { afterEach, beforeAll, expect, it } from "vitest";
 import { fill } from "../ledger/support.ts";
+import { envelope } from "./requests.ts";
 import { startVictim, type Victim } from "./support.ts";
 
 const watch = "/grpc.health.v1.Health/Watch";
@@ -37,12 +38,6 @@ function session(window = 65_535): ClientHttp2Session {
   return created;
 }
 
-function framed(message: Buffer): Buffer {
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(message.length, 1);
-  return Buffer.concat([head, message]);
-}
-
 /** Begins a call; it is not ended where more messages may follow. */
 function call(
   on: ClientHttp2Session,
@@ -53,7 +48,7 @@ function call(
   const stream = on.request({ ":method": "POST", ":path": path, "content-type": type, te: "trailers" });
   stream.on("error", () => {});
   if (read) stream.resume();
-  stream.write(framed(message));
+  stream.write(envelope(message));
   if (ended) stream.end();
   return stream;
 }
@@ -132,7 +127,7 @@ it("the service survives silent reflection streams, and others with endless requ
     const on = session();
     const asking = call(on, reflection, listServices, { ended: false });
     const ended = new Promise((resolve) => asking.once("close", resolve));
-    const many = Buffer.concat(Array.from({ length: 2_000 }, () => framed(listServices)));
+    const many = Buffer.concat(Array.from({ length: 2_000 }, () => envelope(listServices)));
     asking.write(many);
     await Promise.race([ended, new Promise((resolve) => asking.once("trailers", resolve))]);
   });

@@ -36,8 +36,6 @@ export interface Victim {
   readonly db: TestDatabase;
   /** An agent with a good key. */
   readonly key: string;
-  /** What the process has written so far. */
-  output(): string;
   /** The service's resident memory now, in MiB; with several processes that of the largest. */
   residentMiB(): number;
   /** The longest blocks of the service's event loop since this was last asked. */
@@ -105,7 +103,6 @@ export async function startVictim(environment: Record<string, string> = {}, give
     pid,
     db,
     key,
-    output: () => output,
     residentMiB: () => statusMiB(pid, "VmRSS"),
     async longestBlocks() {
       const answer = once<Blocks>(child);

@@ -13,6 +13,7 @@ import {
   type ReceivedFrame,
 } from "../support/http2-frames.ts";
 import { askRest } from "../support/service.ts";
+import { envelope } from "./requests.ts";
 import { startVictim, type Victim } from "./support.ts";
 
 const feed = "/api/v1/posts?limit=50";
@@ -74,20 +75,15 @@ async function pipelineAndReadNothing(connections: number, head: string): Promis
 
 function grpcRequest(stream: number, path: string, message: Buffer): Buffer {
   const head = headerBlock("POST", path, { "content-type": "application/grpc", te: "trailers" });
-  const envelope = Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]);
   return Buffer.concat([
     frame(frameType.headers, END_HEADERS, stream, head),
-    frame(frameType.data, 1, stream, envelope),
+    frame(frameType.data, 1, stream, envelope(message)),
   ]);
 }
 
 describe("replies that nobody reads", { timeout: 120_000 }, () => {
-  it("are bounded on one HTTP/2 connection with a closed window", async () => {
-    await victim.during(() => askAndReadNothing(200, (stream) => get(stream, feed)));
-  });
-
-  it("are bounded when they are compressed", async () => {
-    for (const encoding of ["br", "gzip"]) {
+  it("are bounded on one HTTP/2 connection with a closed window, also when they are compressed", async () => {
+    for (const encoding of ["identity", "br"]) {
       await victim.during(() => askAndReadNothing(200, (stream) => get(stream, feed, { "accept-encoding": encoding })));
     }
   });
@@ -99,18 +95,8 @@ describe("replies that nobody reads", { timeout: 120_000 }, () => {
     );
   });
 
-  it("are bounded over pipelined HTTP/1.1", async () => {
-    await victim.during(() => pipelineAndReadNothing(1, `GET ${feed} HTTP/1.1\r\nHost: stoa\r\n\r\n`));
-  });
-
-  it("are bounded on many connections with one request each", async () => {
+  it("are bounded on many connections over pipelined HTTP/1.1", async () => {
     await victim.during(() => pipelineAndReadNothing(100, `GET ${feed} HTTP/1.1\r\nHost: stoa\r\n\r\n`));
-  });
-
-  it("are bounded on many HTTP/2 connections", async () => {
-    await victim.during(() =>
-      Promise.all(Array.from({ length: 20 }, () => askAndReadNothing(10, (stream) => get(stream, feed)))),
-    );
   });
 
   it("are bounded if they are small and very many", async () => {
