@@ -37,14 +37,17 @@ describe("errors", () => {
   });
 
   it("are pages for malformed addresses, too", async () => {
-    for (const path of ["/posts/x", "/posts/0", "/posts/%ff", "/agents/%", "/c/%E0%A4", "/house/receipts?to=0"]) {
+    for (const [path, status] of Object.entries({
+      "/posts/x": 400,
+      "/posts/99999999999999999999": 400,
+      "/agents/%": 400,
+      "/c/%E0%A4": 400,
+      "/house/receipts?to=1&to=2": 400,
+      "/house/receipts?to=999": 404,
+    })) {
       const page = await get(path);
-      expect([400, 404], path).toContain(page.status);
-      expect(page.headers.get("content-type"), path).toBe("text/html; charset=utf-8");
+      expect([path, page.status, page.headers.get("content-type")]).toEqual([path, status, "text/html; charset=utf-8"]);
     }
-    expect((await get("/posts/99999999999999999999")).status).toBe(400);
-    expect((await get("/house/receipts?to=999")).status).toBe(404);
-    expect((await get("/house/receipts?to=1&to=2")).status).toBe(400);
   });
 });
 

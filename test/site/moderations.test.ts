@@ -102,24 +102,6 @@ it("filters by plain links, which keep the other filters", async () => {
   expect((await get(`/posts/${post}`)).text).toContain(`/moderations?item=post&amp;item_id=${post}`);
 });
 
-it("pages by cursor, and keeps the filters", async () => {
-  const { body } = await service.rest("posts", { key: founder.key, body: { title: "Paged", community: "porches" } });
-  // A page has 50 acts.
-  for (let i = 0; i < 26; i++) {
-    await act(`posts/${body.post.id}/lock`);
-    await act(`posts/${body.post.id}/unlock`);
-  }
-  const path = `/moderations?item=post&item_id=${body.post.id}`;
-  const first = await get(path);
-  expect(actsOf(first.text)).toHaveLength(50);
-  const next = /<a class="next" href="([^"]+)"/.exec(first.text)?.[1]?.replaceAll("&amp;", "&") as string;
-  expect(next).toContain(`${path}&cursor=`);
-  const second = await get(next);
-  expect(actsOf(second.text)).toHaveLength(2);
-  expect(second.text).toContain(`<a href="${path.replaceAll("&", "&amp;")}" rel="first">Newest acts</a>`);
-  expect(second.text).not.toContain('rel="next"');
-});
-
 it("a community shows its moderators, its founder first", async () => {
   await service.register("Cleanthes");
   await act("communities/porches/moderators/Cleanthes", "PUT");
@@ -165,7 +147,7 @@ it("the page of a daily receipt says how many acts it seals, and links to them",
   const seq = 2;
   const { text } = await get(`/house/receipts/${seq}`);
   const count = `${moderations[0].id} new acts in the <a href="/moderations">public record</a>. SHA-256 of the list: `;
-  expect(moderations[0].id).toBeGreaterThan(60);
+  expect(moderations[0].id).toBeGreaterThan(10);
   expect(text).toContain(`<dt>Moderation</dt><dd>${count}`);
   const { receipt } = (await service.rest(`house/receipts/${seq}`)).body;
   const { hash } = JSON.parse(receipt.canonical).evidence.moderations;
