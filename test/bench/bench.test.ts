@@ -1,7 +1,4 @@
 // What `npm run bench` compares is comparable. Otherwise its shares mean nothing, and nobody notices until the next run.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { openBoard } from "../../bench/board.ts";
 import { createCases } from "../../bench/cases.ts";
@@ -10,10 +7,10 @@ import { checkFairness } from "../../bench/fairness.ts";
 import { watch } from "../../bench/memory.ts";
 import { readOptions } from "../../bench/options.ts";
 import { startPrivateServer } from "../../src/private-database/server/private-server.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 
 it("the hand-written routes give the replies of the service, by the same statements", async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "stoa-bench-test-"));
-  onTestFinished(() => rmSync(dataDir, { recursive: true }));
+  const dataDir = scratchFolder();
   // A server of its own, because the statements of all its clients are logged meanwhile.
   const server = await startPrivateServer({ dataDir, log() {}, signal: new AbortController().signal });
   const socket = encodeURIComponent(server.socketPath);

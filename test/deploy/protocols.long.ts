@@ -1,12 +1,10 @@
 // npm run test:proxies: every protocol through the examples of deploy/ for Caddy, nginx and HAProxy, before two replicas.
 import { Agent, request } from "node:https";
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
-import { credentials, Client as GrpcClient } from "@grpc/grpc-js";
 import { beforeAll, describe, expect, it } from "vitest";
 import { InboxService } from "../../gen/stoa/v1/inbox_service_pb.js";
-import { GetPostRequestSchema, GetPostResponseSchema, PostService } from "../../gen/stoa/v1/post_service_pb.js";
+import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { afterFile } from "../support/after-file.ts";
 import { type Service, startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
@@ -70,23 +68,6 @@ describe.each(proxyNames)("%s", (name) => {
     const direct = await (replicas[0] as Service).rest("posts", { key: agent.key, body });
     expect(direct.body.ok).toBe(false);
     expect([refused.status, JSON.parse(refused.text)]).toEqual([direct.status, direct.body]);
-  });
-
-  it("passes on gRPC of grpc-js, with its errors", async () => {
-    const client = new GrpcClient(`localhost:${site.port}`, credentials.createSsl(Buffer.from(site.ca)));
-    afterFile(() => client.close());
-    const get = (id: bigint) =>
-      new Promise<Uint8Array>((resolve, reject) => {
-        client.makeUnaryRequest(
-          "/stoa.v1.PostService/GetPost",
-          (bytes: Uint8Array) => Buffer.from(bytes),
-          (bytes: Buffer) => bytes,
-          toBinary(GetPostRequestSchema, create(GetPostRequestSchema, { id })),
-          (error, value) => (error ? reject(error) : resolve(value as Buffer)),
-        );
-      });
-    expect(fromBinary(GetPostResponseSchema, await get(BigInt(postId))).post?.id).toBe(BigInt(postId));
-    await expect(get(999_999n)).rejects.toMatchObject({ code: 5 });
   });
 
   it.each([

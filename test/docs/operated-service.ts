@@ -1,10 +1,10 @@
 // A service with a private database beside which the commands of docs/operating.md are run.
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 import { operatorToken } from "../ledger/support.ts";
 import { ServiceProcess } from "../support/process.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { Sections } from "./sections.ts";
 
 // Several files of tests may share this module, one after the other: each has its own of these.
@@ -39,14 +39,11 @@ export function run(heading: string): Promise<void> {
 export function useService(): void {
   beforeAll(async () => {
     page = new Sections("docs/operating.md");
-    home = mkdtempSync(join(tmpdir(), "stoa-operating-"));
+    home = scratchFolder();
     dataDir = join(home, "data");
     // The account of the service enters it.
     chmodSync(home, 0o755);
     await start();
   });
-  afterAll(async () => {
-    await stop();
-    rmSync(home, { recursive: true });
-  });
+  afterAll(stop);
 }

@@ -112,7 +112,6 @@ const attacks: [name: string, attack: () => Promise<() => void>][] = [
   ["unread receipts", () => connectMany(16, ask(receipts))],
   ["unread receipts as events", () => connectMany(16, ask(receipts, "Accept: text/event-stream\r\n"))],
   ["unread inboxes", () => connectMany(8, ask(inbox, authorization()))],
-  ["unread inboxes as events", () => connectMany(8, ask(inbox, `${authorization()}Accept: text/event-stream\r\n`))],
 ];
 
 describe("different attacks on one process", { timeout: 120_000 }, () => {

@@ -1,6 +1,6 @@
-// Streams without number and without end: watches of health, followers of receipts, reflection, in all protocols.
+// Streams without number and without end: watches of health, followers of receipts, reflection. mixed.test.ts has followers over
+// HTTP/1.1.
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
-import { connect as connectSocket, type Socket } from "node:net";
 import { afterEach, beforeAll, expect, it } from "vitest";
 import { fill } from "../ledger/support.ts";
 import { envelope } from "./requests.ts";
@@ -10,7 +10,6 @@ const watch = "/grpc.health.v1.Health/Watch";
 const receipts = "/stoa.v1.LedgerService/StreamReceipts";
 const reflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 const alpha = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
-const rest = "/api/v1/house/receipts/stream?follow=true";
 
 /** Follows receipts from the first on. */
 const followAll = Buffer.from([0x10, 1]);
@@ -18,7 +17,7 @@ const followAll = Buffer.from([0x10, 1]);
 const listServices = Buffer.from([0x3a, 0]);
 
 let victim: Victim;
-let open: (ClientHttp2Session | Socket)[] = [];
+let open: ClientHttp2Session[] = [];
 
 beforeAll(async () => {
   victim = await startVictim();
@@ -130,23 +129,6 @@ it("the service survives silent reflection streams, and others with endless requ
     const many = Buffer.concat(Array.from({ length: 2_000 }, () => envelope(listServices)));
     asking.write(many);
     await Promise.race([ended, new Promise((resolve) => asking.once("trailers", resolve))]);
-  });
-});
-
-it("the service survives HTTP/1.1 followers of lines and events that never read", async () => {
-  await victim.during(async () => {
-    const sockets = Array.from({ length: 300 }, (_, index) => {
-      const socket = connectSocket(victim.port, "127.0.0.1");
-      socket.on("error", () => {});
-      socket.pause();
-      const accept = index % 2 === 0 ? "text/event-stream" : "*/*";
-      socket.write(`GET ${rest} HTTP/1.1\r\nHost: stoa\r\nAccept: ${accept}\r\n\r\n`);
-      open.push(socket);
-      return socket;
-    });
-    await Promise.all(
-      sockets.map((each) => new Promise((resolve) => each.once("readable", resolve).once("close", resolve))),
-    );
   });
 });
 

@@ -1,12 +1,10 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { urlOf } from "../support/process.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { askRest } from "../support/service.ts";
 import { startEnvironment, startFlags } from "../support/start-script.ts";
 import { statusMiB } from "../support/status.ts";
@@ -56,8 +54,6 @@ export interface Victim {
  */
 export async function startVictim(environment: Record<string, string> = {}, given?: TestDatabase): Promise<Victim> {
   const db = given ?? (await createTestDatabase());
-  const dataDir = mkdtempSync(join(tmpdir(), "stoa-victim-"));
-  afterFile(() => rmSync(dataDir, { recursive: true, force: true }));
   const child = fork(fileURLToPath(new URL("../../src/main.ts", import.meta.url)), {
     execArgv: [...startFlags, `--import=${new URL("victim-watch.ts", import.meta.url)}`],
     env: {
@@ -65,7 +61,7 @@ export async function startVictim(environment: Record<string, string> = {}, give
       ...startEnvironment,
       STOA_PORT: "0",
       STOA_METRICS_PORT: "none",
-      STOA_DATA_DIR: dataDir,
+      STOA_DATA_DIR: scratchFolder(),
       STOA_DATABASE_URL: urlOf(db.config),
       STOA_LOG_LEVEL: "warn",
       // For the neighbour, who goes on writing however long an attack takes.

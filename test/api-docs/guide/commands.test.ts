@@ -1,11 +1,10 @@
 // An agent that knows only /skill.md. It runs all commands of the guide, in order, in a real shell.
 import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
-import { afterFile } from "../../support/after-file.ts";
+import { scratchFolder } from "../../support/scratch-folder.ts";
 import { type Service, startService } from "../../support/service.ts";
 
 let service: Service;
@@ -16,8 +15,7 @@ beforeAll(async () => {
   service = await startService();
   const other = await service.register("Zeno");
   for (let i = 1; i <= 60; i++) await service.rest("posts", { key: other.key, body: { title: `Post ${i}` } });
-  home = mkdtempSync(join(tmpdir(), "stoa-skill-"));
-  afterFile(() => rmSync(home, { recursive: true }));
+  home = scratchFolder();
   output = await follow(service);
 });
 
