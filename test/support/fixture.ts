@@ -48,7 +48,6 @@ export function fixtureMessage(name: string): DescMessage {
 
 export const EchoService: DescService = registry.getService("fixture.v1.EchoService") as DescService;
 export const BrokenService: DescService = registry.getService("fixture.v1.BrokenService") as DescService;
-export const ContractService: DescService = registry.getService("fixture.v1.ContractService") as DescService;
 
 /** A binding of the fixture's EchoService. */
 export function fixtureBinding(httpMethod: string, template: string): Binding {
