@@ -45,6 +45,17 @@ describe("the description", () => {
     }
   });
 
+  it("describes every field whose name does not say it all", () => {
+    const selfEvident =
+      /^(id|name|title|author|created_at|upvotes|downvotes|seq|posts|comments|agent|post|comment|community|communities|feed|receipt|receipts|verify|ok)$/;
+    const bare = Object.entries(description.components.schemas).flatMap(([name, { properties = {} }]) =>
+      Object.entries(properties as Record<string, Schema>)
+        .filter(([field, { description: text }]) => text === undefined && !selfEvident.test(field))
+        .map(([field]) => `${name}.${field}`),
+    );
+    expect(bare).toEqual([]);
+  });
+
   // Bounds and shapes are compared with the service: those of requests in requests.test.ts, those of replies in every test.
   it("has defaults, the codes of errors, streams and bytes", () => {
     const feed = "get /api/v1/communities/{name}/posts";
