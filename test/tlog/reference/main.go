@@ -9,15 +9,13 @@ import (
 )
 
 var questions = map[string]func(json.RawMessage) (any, error){
-	"trees":              trees,
-	"newTiles":           newTiles,
-	"proveFromTiles":     proveFromTiles,
-	"checkInclusions":    checkInclusions,
-	"checkConsistencies": checkConsistencies,
-	"parsePaths":         parsePaths,
-	"generateKey":        generateKey,
-	"signNote":           signNote,
-	"openNotes":          openNotes,
+	"trees":           trees,
+	"newTiles":        newTiles,
+	"proveFromTiles":  proveFromTiles,
+	"checkInclusions": checkInclusions,
+	"generateKey":     generateKey,
+	"signNote":        signNote,
+	"openNotes":       openNotes,
 }
 
 func main() {

@@ -64,19 +64,3 @@ func checkInclusions(with json.RawMessage) (any, error) {
 	}
 	return answers, nil
 }
-
-func checkConsistencies(with json.RawMessage) (any, error) {
-	var asked []struct {
-		OlderRoot, NewerRoot tlog.Hash
-		Older, Newer         int64
-		Proof                tlog.TreeProof
-	}
-	if err := json.Unmarshal(with, &asked); err != nil {
-		return nil, err
-	}
-	answers := []bool{}
-	for _, each := range asked {
-		answers = append(answers, tlog.CheckTree(each.Proof, each.Newer, each.NewerRoot, each.Older, each.OlderRoot) == nil)
-	}
-	return answers, nil
-}

@@ -38,8 +38,7 @@ func store(size int64) (storage, error) {
 	return stored, nil
 }
 
-// For each size the root, and a digest of the proofs of all indexes, and from all older sizes. If indexes are given, it
-// takes these alone.
+// For each size the root, and a digest of the proofs of all indexes. If indexes are given, it takes these alone.
 func trees(with json.RawMessage) (any, error) {
 	var asked struct{ Sizes, Indexes []int64 }
 	if err := json.Unmarshal(with, &asked); err != nil {
@@ -50,9 +49,8 @@ func trees(with json.RawMessage) (any, error) {
 		return nil, err
 	}
 	type tree struct {
-		Root        tlog.Hash `json:"root"`
-		Inclusion   string    `json:"inclusion"`
-		Consistency string    `json:"consistency"`
+		Root      tlog.Hash `json:"root"`
+		Inclusion string    `json:"inclusion"`
 	}
 	answers := []tree{}
 	for _, size := range asked.Sizes {
@@ -60,7 +58,7 @@ func trees(with json.RawMessage) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		inclusion, consistency := sha256.New(), sha256.New()
+		inclusion := sha256.New()
 		for _, index := range chosen(asked.Indexes, size) {
 			proof, err := tlog.ProveRecord(size, index, stored)
 			if err != nil {
@@ -69,15 +67,8 @@ func trees(with json.RawMessage) (any, error) {
 			for _, hash := range proof {
 				inclusion.Write(hash[:])
 			}
-			between, err := tlog.ProveTree(size, index+1, stored)
-			if err != nil {
-				return nil, err
-			}
-			for _, hash := range between {
-				consistency.Write(hash[:])
-			}
 		}
-		answers = append(answers, tree{root, hex.EncodeToString(inclusion.Sum(nil)), hex.EncodeToString(consistency.Sum(nil))})
+		answers = append(answers, tree{root, hex.EncodeToString(inclusion.Sum(nil))})
 	}
 	return answers, nil
 }
@@ -121,24 +112,6 @@ func newTiles(with json.RawMessage) (any, error) {
 // C2SP leaves the height out of the paths of Go, and calls data entries.
 func pathOf(tile tlog.Tile) string {
 	return strings.Replace(strings.Replace(tile.Path(), "tile/8/", "tile/", 1), "tile/data/", "tile/entries/", 1)
-}
-
-func parsePaths(with json.RawMessage) (any, error) {
-	var asked struct{ Paths []string }
-	if err := json.Unmarshal(with, &asked); err != nil {
-		return nil, err
-	}
-	answers := []any{}
-	for _, path := range asked.Paths {
-		inGo := strings.Replace(strings.Replace(path, "tile/entries/", "tile/data/", 1), "tile/", "tile/8/", 1)
-		tile, err := tlog.ParseTilePath(inGo)
-		if err != nil || !strings.HasPrefix(path, "tile/") {
-			answers = append(answers, nil)
-		} else {
-			answers = append(answers, []int64{int64(tile.L), tile.N, int64(tile.W)})
-		}
-	}
-	return answers, nil
 }
 
 func chosen(indexes []int64, size int64) []int64 {

@@ -6,8 +6,6 @@ import { proveInclusion, rangeOf } from "../../../src/tlog/tiles/prove.ts";
 import { formatTilePath, type Tile } from "../../../src/tlog/tiles/tile-path.ts";
 import type { TileTree } from "../../../src/tlog/tiles/tile-tree.ts";
 import { TiledTree } from "../../../src/tlog/tiles/tiled-tree.ts";
-import { partialTiles } from "../../../src/tlog/tiles/widths.ts";
-import { proveConsistency } from "../consistency.ts";
 import { hasher, sha256 } from "../node-functions.ts";
 import { ask } from "../reference.ts";
 import { TestLog, testEntry, touchedTiles } from "../test-log.ts";
@@ -76,20 +74,11 @@ describe("a tree in tiles", () => {
     expect(whole.size).toBe(size + 1);
   });
 
-  it("proves what older trees had", async () => {
-    const tree = await log.open();
-    const older = await new TestLog(777).open();
-    expect(await proveInclusion(tree, 300, 777)).toEqual(await proveInclusion(older, 300));
-    expect(await proveConsistency(tree, 300, 777)).toEqual(await proveConsistency(older, 300));
-  });
-
   it("has nothing beyond its size", async () => {
     const tree = await log.open();
     const asks: (() => Promise<unknown>)[] = [
       () => proveInclusion(tree, size),
       () => proveInclusion(tree, 0, size + 1),
-      () => proveConsistency(tree, 0),
-      () => proveConsistency(tree, size + 1),
       () => tree.root(size + 1),
       () => tree.root(-1),
       () => tree.subtree({ height: 0, index: size }),
@@ -150,13 +139,5 @@ describe("tiles that are not those of the tree", () => {
     failing = undefined;
     expect(await proveInclusion(tree, 1000)).toHaveLength(17);
     expect(paths.filter((path) => path === "tile/0/003")).toHaveLength(3);
-  });
-
-  it("tiles of another size do not open", async () => {
-    for (const other of [size - 1, size + 1, 65_536, 1]) {
-      const failure = await TiledTree.open({ size: other, root }, log.read, sha256).catch((error) => error);
-      expect(failure, `${other}`).toMatchObject({ name: "TlogError" });
-    }
-    expect(partialTiles(65_536)).toEqual([{ level: 2, index: 0, width: 1 }]);
   });
 });

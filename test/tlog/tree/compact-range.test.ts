@@ -28,32 +28,6 @@ it("a restored range goes on like the one that was stored", () => {
   );
 });
 
-it("a clone and its original grow apart", () => {
-  const original = rangeTo(13);
-  const clone = original.clone();
-  clone.append(Buffer.from("something else"));
-  original.append(testEntry(13));
-  expect(original.root()).toEqual(roots[14]);
-  expect(clone.root()).not.toEqual(roots[14]);
-  expect(rangeTo(13).root()).toEqual(roots[13]);
-});
-
-it("each node is reported once, with its place and its hash", () => {
-  const nodes = new Map<string, Uint8Array>();
-  const range = new CompactRange(hasher);
-  range.appendAll(testEntries(0, 21), (height, index, hash) => {
-    expect(nodes.has(`${height}/${index}`)).toBe(false);
-    nodes.set(`${height}/${index}`, hash);
-  });
-  expect(nodes.size).toBe(21 + 10 + 5 + 2 + 1);
-  for (const [place, hash] of nodes) {
-    const [height, index] = place.split("/").map(Number) as [number, number];
-    const part = new CompactRange(hasher);
-    part.appendAll(testEntries(index * 2 ** height, (index + 1) * 2 ** height));
-    expect(hex(part.root()), place).toBe(hex(hash));
-  }
-});
-
 it("entries of any length are hashed whole", () => {
   for (const length of [0, 1, 1024, 2046, 2047, 2048, 70_000]) {
     const entry = new Uint8Array(length).fill(7);
