@@ -17,7 +17,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   receipt: {
     mutate: ["src/receipt/**/*.ts", "!src/receipt/head-text.ts"],
     tests: ["test/receipt/**/*.test.ts"],
-    testedBy: { verify: ["findings", "verify"] },
+    testedBy: { verify: ["findings", "verify"], document: ["document", "verify"] },
   },
   tlog: {
     mutate: ["src/tlog/**/*.ts"],

