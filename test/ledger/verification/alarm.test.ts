@@ -170,19 +170,6 @@ describe("a start", () => {
     await mend();
   });
 
-  it("does not clear an alarm if only the new receipts are good", async () => {
-    const verified = await grow();
-    const mend = await damage(target, verified + 2);
-    await verify(target);
-    await mend();
-    const second = await startLedger({ db: target.db });
-    expect(await verifiedSeq(target)).toBe(verified + 3);
-    expect(await warning(second)).toContain(`receipt ${verified + 2}`);
-    expect((await verify(second)).verify_ok).toBe(true);
-    expect(await warning(second)).toBeUndefined();
-    await second.app.close();
-  });
-
   it("verifies the whole chain after damage to receipts that were good", async () => {
     await verify(target);
     const mend = await damage(target, 4);

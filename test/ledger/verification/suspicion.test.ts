@@ -1,24 +1,21 @@
 // Reading a damaged receipt causes a verification of the whole chain, at most once a minute.
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { beforeAll, expect, it, vi } from "vitest";
 import type { Ledger } from "../../../src/ledger/ledger.ts";
-import { createDatabaseWithSchema, type TestDatabase } from "../../support/database.ts";
+import { createDatabaseWithSchema } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait.ts";
-import { openLedger, sealBook, unlockReceipts } from "../support.ts";
+import { openLedger, sealBook } from "../support.ts";
 
-let db: TestDatabase;
-let ledger: Ledger;
 /** The time of `performance.now()`, in milliseconds. */
 let now = 1_000_000;
 /** Grows each time that the wall clock is read, so that each verification ends at another time. */
 let wall = Date.parse("2026-03-01T12:00:00Z");
-
-beforeEach(async () => {
-  db = await createDatabaseWithSchema();
-  ({ ledger } = await openLedger(db, () => ++wall));
+let ledger: Ledger;
+beforeAll(async () => {
+  ({ ledger } = await openLedger(await createDatabaseWithSchema(), () => ++wall));
   await sealBook(ledger, "a book", "2026-01-05");
   vi.spyOn(performance, "now").mockImplementation(() => now);
+  return () => void vi.restoreAllMocks();
 });
-afterEach(() => void vi.restoreAllMocks());
 
 /** Calls `suspect`, and waits for the verification. @returns whether there was one */
 async function suspect(): Promise<boolean> {
@@ -36,21 +33,10 @@ async function suspect(): Promise<boolean> {
 it("the chain is verified again a minute after the last suspicion that caused a verification", async () => {
   expect(await suspect()).toBe(true);
   expect(await suspect()).toBe(false);
-  now += 59_999;
-  expect(await suspect()).toBe(false);
-  now += 1;
-  expect(await suspect()).toBe(true);
-  now += 59_999;
-  expect(await suspect()).toBe(false);
-  now += 1;
-  expect(await suspect()).toBe(true);
-});
-
-it("a chain that is known to be damaged is not verified again", async () => {
-  await unlockReceipts(db);
-  await db.rows("UPDATE receipts SET hash = REPEAT('a', 64) WHERE seq = 2");
-  expect(await suspect()).toBe(true);
-  await waitUntil("the alarm", () => ledger.verifier.failsAt === 2);
-  now += 60_000;
-  expect(await suspect()).toBe(false);
+  for (let minutes = 0; minutes < 2; minutes++) {
+    now += 59_999;
+    expect(await suspect()).toBe(false);
+    now += 1;
+    expect(await suspect()).toBe(true);
+  }
 });

@@ -84,14 +84,10 @@ function rewritten(seq: number, change: (document: LooseDocument) => void): Stor
 const defects: { [name: string]: (row: StoredRow) => StoredRow | undefined } = {
   removed: () => undefined,
   "another hash": (row) => ({ ...row, hash: sha256(row.canonical.subarray(1)) }),
-  "a short hash": (row) => ({ ...row, hash: "short" }),
   "another prev_hash": (row) => ({ ...row, prev_hash: sha256(row.canonical.subarray(2)) }),
   "a changed byte": (row) => ({ ...row, canonical: Buffer.from(row.canonical.toString().replace("feed:", "feef:")) }),
   "a changed byte, its hash computed anew": (row) => withDocument(row, (text) => text.replace("feed:", "feef:")),
-  "white space": (row) => withDocument(row, (text) => `${text} `),
   "an older time": (row) => withDocument(row, (text) => text.replace(/"ts":"\d{4}/, '"ts":"1999')),
-  "a wrong count": (row) => withDocument(row, (text) => text.replace(/"count":\d+/, '"count":7777777')),
-  "no JSON": (row) => withDocument(row, () => "no JSON"),
   "no bytes": (row) => withDocument(row, () => ""),
 };
 
@@ -118,43 +114,38 @@ describe("verification in threads", () => {
           expect(await verifyInThreads(reader, start, always)).toEqual(expected);
         });
       }),
-      { numRuns: 8 },
+      { numRuns: 4 },
     );
   });
 
+  // What one range hands over to the next, and what is known of the whole chain.
   it.each<[fault: string, change: (document: LooseDocument) => void]>([
     ["wrong_ts", (document) => Object.assign(document, { ts: "2025-12-31T23:59:59.999Z" })],
-    ["wrong_head", (document) => Object.assign(document.body, { head: "0".repeat(64) })],
-    ["bad_document", (document) => Object.assign(document.body, { type: "genesis" })],
     [
       "wrong_recovery",
       ({ body }) => Object.assign(body, { type: "recovery", abandoned_seq: 1, abandoned_hash: rows[0]?.hash }),
     ],
-  ])("finds %s, wherever a range begins", async (fault, change) => {
-    // The last receipt of the first range, and the first of the next one.
-    for (const seq of [rangeLength, rangeLength + 1]) {
-      await withRows(rewritten(seq, change), rows.slice(seq - 1), async () => {
-        const result = await verifyInThreads(reader, chainStart, always);
-        expect(result).toMatchObject({ finding: { seq, fault }, count: seq - 1, link: { seq: seq - 1 } });
-        expect(result).toEqual(await verifyFrom(reader, chainStart));
-      });
-    }
+  ])("finds %s where a range begins", async (fault, change) => {
+    const seq = rangeLength + 1;
+    await withRows(rewritten(seq, change), rows.slice(seq - 1), async () => {
+      const result = await verifyInThreads(reader, chainStart, always);
+      expect(result).toMatchObject({ finding: { seq, fault }, count: seq - 1, link: { seq: seq - 1 } });
+      expect(result).toEqual(await verifyFrom(reader, chainStart));
+    });
   });
 
   it("finds the end of a chain whose documents have wrong seqs", async () => {
-    for (const count of [1, 3, 4]) {
-      const good = rows.slice(-count);
-      const moved = good.map((row) => ({ ...row, seq: row.seq + 1 }));
-      await withRows(moved, good, async () => {
-        const { finding } = await verifyInThreads(reader, chainStart, always);
-        expect(finding).toMatchObject({ seq: length - count + 1, fault: "gap" });
-      });
-    }
+    const good = rows.slice(-3);
+    const moved = good.map((row) => ({ ...row, seq: row.seq + 1 }));
+    await withRows(moved, good, async () => {
+      const { finding } = await verifyInThreads(reader, chainStart, always);
+      expect(finding).toMatchObject({ seq: length - 2, fault: "gap" });
+    });
   });
 
   it("verifies a good chain, from its beginning and from anywhere", async () => {
     const link = { seq: length, hash: rows.at(-1)?.hash, ts: expect.any(String) };
-    for (const from of [1, 2, rangeLength + 1, length, length + 1]) {
+    for (const from of [1, rangeLength + 1, length + 1]) {
       const start = await startBefore(reader, from);
       if ("fault" in start) throw new Error(start.message);
       const { count, finding, link: last } = await verifyInThreads(reader, start, always);
@@ -166,10 +157,8 @@ describe("verification in threads", () => {
   const program = (text: string) => new URL(`data:text/javascript,${encodeURIComponent(text)}`);
 
   it.each([
-    ["throws at once", program("throw new Error('at once')"), /at once/],
     ["throws later", program("await new Promise(setImmediate); throw new Error('later')"), /later/],
     ["takes all memory", program("const all = []; for (;;) all.push(new Array(1e5).fill({}));"), /memory/],
-    ["is not there", new URL("./nowhere.ts", import.meta.url), /Cannot find module/],
     ["ends by itself", program("process.exit(0)"), undefined],
     [
       "finds what is not wrong",
