@@ -7,6 +7,7 @@ import {
   openLedger,
   protocols,
   refusal,
+  type StoredRow,
   sealBook,
   startLedger,
   zeros,
@@ -67,9 +68,10 @@ describe("the envelope of a receipt", () => {
     expect(first.prev_hash).toBe(zeros);
   });
 
-  it("names the configured address in each link and command", async () => {
+  it("names the configured address in each link and command, and so has another tag", async () => {
     const elsewhere = await startLedger({ db: service.db, config: { siteUrl: "https://stoa.example/x" } });
-    const { receipt, verify } = (await elsewhere.rest("house/receipts/2")).body;
+    const reply = await elsewhere.rest("house/receipts/2");
+    const { receipt, verify } = reply.body;
     expect([receipt.url, receipt.api_url, receipt.canonical_url]).toEqual([
       "https://stoa.example/x/house/receipts/2",
       "https://stoa.example/x/api/v1/house/receipts/2",
@@ -77,45 +79,38 @@ describe("the envelope of a receipt", () => {
     ]);
     const { expect: _, ...commands } = verify;
     for (const command of Object.values(commands)) expect(command).toContain("'https://stoa.example/x/");
+    const others = ["house/receipts/2", "house/receipts/2/canonical", "house/receipts/3"].map((path) =>
+      service.rest(path),
+    );
+    const tags = [reply, ...(await Promise.all(others))].map(({ headers }) => headers.get("etag"));
+    expect(new Set(tags).size).toBe(4);
   });
 
   it.each(protocols)("is the same over %s, field by field", async (protocol) => {
-    for (const seq of [1, 2, 9]) {
-      const { body } = await service.rest(`house/receipts/${seq}`);
-      const { receipt, verify } = await ledgerClient(service, protocol).getReceipt({ seq: BigInt(seq) });
-      expect(verify).toMatchObject(body.verify);
-      expect({ ...receipt, $typeName: undefined }).toEqual({
-        $typeName: undefined,
-        seq: BigInt(seq),
-        ref: body.receipt.ref,
-        kind: body.receipt.kind,
-        hash: body.receipt.hash,
-        prevHash: body.receipt.prev_hash,
-        document: body.receipt.document,
-        canonical: body.receipt.canonical,
-        url: body.receipt.url,
-        apiUrl: body.receipt.api_url,
-        canonicalUrl: body.receipt.canonical_url,
-      });
-    }
+    const { body } = await service.rest("house/receipts/2");
+    const { seq, prev_hash, api_url, canonical_url, ...same } = body.receipt;
+    const { receipt, verify } = await ledgerClient(service, protocol).getReceipt({ seq: 2n });
+    expect(verify).toMatchObject(body.verify);
+    expect({ ...receipt, $typeName: undefined }).toEqual({
+      ...same,
+      $typeName: undefined,
+      seq: BigInt(seq),
+      prevHash: prev_hash,
+      apiUrl: api_url,
+      canonicalUrl: canonical_url,
+    });
   });
 });
 
-describe("the canonical bytes", () => {
-  it.each([1, 2, 50])("of receipt %i are those that are stored and hashed", async (seq) => {
-    const response = await fetch(`${service.url}/api/v1/house/receipts/${seq}/canonical`);
-    const bytes = Buffer.from(await response.arrayBuffer());
-    const [row] = await service.db.rows<{ hash: string; canonical: Buffer }>(
-      "SELECT hash, canonical FROM receipts WHERE seq = ?",
-      [seq],
-    );
-    expect(bytes.equals(row?.canonical as Buffer)).toBe(true);
-    expect(createHash("sha256").update(bytes).digest("hex")).toBe(row?.hash);
-    expect(response.headers.get("content-type")).toMatch(/^application\/json/);
-    const { canonical } = await ledgerClient(service).getCanonicalReceipt({ seq: BigInt(seq) });
-    expect(Buffer.from(canonical?.data as Uint8Array).equals(bytes)).toBe(true);
-    expect((await service.rest(`house/receipts/${seq}`)).body.receipt.canonical).toBe(bytes.toString("utf8"));
-  });
+it("the canonical bytes are those that are stored and hashed", async () => {
+  const response = await fetch(`${service.url}/api/v1/house/receipts/2/canonical`);
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const [row] = await service.db.rows<StoredRow>("SELECT hash, canonical FROM receipts WHERE seq = 2");
+  expect(bytes.equals(row?.canonical as Buffer)).toBe(true);
+  expect(createHash("sha256").update(bytes).digest("hex")).toBe(row?.hash);
+  expect(response.headers.get("content-type")).toMatch(/^application\/json/);
+  const { canonical } = await ledgerClient(service).getCanonicalReceipt({ seq: 2n });
+  expect(Buffer.from(canonical?.data as Uint8Array).equals(bytes)).toBe(true);
 });
 
 describe("a reply that never changes", () => {
@@ -124,26 +119,15 @@ describe("a reply that never changes", () => {
     const tag = headers.get("etag") as string;
     expect(tag).toMatch(/^"[0-9a-f]{64}"$/);
     expect(headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
-    for (const known of [tag, `W/${tag}`, `"other", ${tag}`, `W/"other" , W/${tag}`, "*"]) {
+    for (const known of [tag, `W/"other" , W/${tag}`, "*"]) {
       const again = await fetch(`${service.url}/api/v1/${path}`, { headers: { "if-none-match": known } });
       expect([known, again.status, await again.text()]).toEqual([known, 304, ""]);
       expect(again.headers.get("etag")).toBe(tag);
       expect(again.headers.get("cache-control")).toContain("immutable");
     }
-    for (const other of ['"other"', tag.slice(1, -1), "", `"x${tag.slice(1)}`]) {
+    for (const other of ['"other"', tag.slice(1, -1), `"x${tag.slice(1)}`]) {
       expect([other, (await service.rest(path, { headers: { "if-none-match": other } })).status]).toEqual([other, 200]);
     }
-  });
-
-  it("has a different tag for each receipt, form and address", async () => {
-    const elsewhere = await startLedger({ db: service.db, config: { siteUrl: "https://stoa.example" } });
-    const replies = [
-      await service.rest("house/receipts/2"),
-      await service.rest("house/receipts/2/canonical"),
-      await service.rest("house/receipts/3"),
-      await elsewhere.rest("house/receipts/2"),
-    ];
-    expect(new Set(replies.map(({ headers }) => headers.get("etag"))).size).toBe(4);
   });
 
   it.each(["house/receipts", "house/receipts/999999", "house/receipts/0", "/house/verify"])(
@@ -157,30 +141,24 @@ describe("a reply that never changes", () => {
 });
 
 describe("a seq that names no receipt", () => {
-  const bad = { status: 400, body: { ok: false, error: "bad_input", field: "seq", message: expect.any(String) } };
-  it.each(["0", "-1", "x", "1.5", "01x", "%201", "1e0", "9007199254740992", "99999999999999999999", "-0x1"])(
-    "%s is bad input",
-    async (seq) => {
-      for (const path of [`house/receipts/${seq}`, `house/receipts/${seq}/canonical`]) {
-        const { status, body } = await service.rest(path);
-        expect({ status, body }).toEqual(bad);
-      }
-    },
-  );
-
-  it.each(["126", "9007199254740991"])("%s, beyond the head, is not found", async (seq) => {
+  it.each<[string, number, string, string?]>([
+    ["0", 400, "bad_input", "seq"],
+    ["x", 400, "bad_input", "seq"],
+    ["01x", 400, "bad_input", "seq"],
+    ["9007199254740992", 400, "bad_input", "seq"],
+    ["126", 404, "not_found"],
+    ["9007199254740991", 404, "not_found"],
+  ])("%s is refused with %i", async (seq, status, error, field) => {
     for (const path of [`house/receipts/${seq}`, `house/receipts/${seq}/canonical`]) {
-      const { status, body } = await service.rest(path);
-      expect({ status, body }).toEqual({
-        status: 404,
-        body: { ok: false, error: "not_found", message: expect.any(String) },
-      });
+      const reply = await service.rest(path);
+      const body = { ok: false, error, ...(field && { field }), message: expect.any(String) };
+      expect([reply.status, reply.body]).toEqual([status, body]);
     }
   });
 
-  it.each(protocols)("is refused in the same way over %s", async (protocol) => {
-    const client = ledgerClient(service, protocol);
-    for (const seq of [0n, -1n, 2n ** 53n, -(2n ** 63n)]) {
+  it("is refused in the same way over gRPC", async () => {
+    const client = ledgerClient(service);
+    for (const seq of [0n, 2n ** 53n, -(2n ** 63n)]) {
       const refused = { code: "InvalidArgument", error: "bad_input", field: "seq" };
       expect(await refusal(client.getReceipt({ seq }))).toEqual(refused);
       expect(await refusal(client.getCanonicalReceipt({ seq }))).toEqual(refused);
@@ -209,23 +187,16 @@ describe("pages of receipts", () => {
     const last = await service.rest("house/receipts?from=101");
     expect([last.body.receipts.length, last.body.next_from]).toEqual([25, null]);
     const overGrpc = await ledgerClient(service).listReceipts({ from: 120n, limit: 3n });
-    expect([overGrpc.receipts.map(({ seq }) => seq), overGrpc.nextFrom, overGrpc.headSeq]).toEqual([
-      [120n, 121n, 122n],
-      123n,
-      125n,
-    ]);
+    const { receipts, nextFrom, headSeq } = overGrpc;
+    expect([receipts.map(({ seq }) => seq), nextFrom, headSeq]).toEqual([[120n, 121n, 122n], 123n, 125n]);
   });
 
   it.each([
     ["from=0", 400, "bad_input", "from"],
-    ["from=-1", 400, "bad_input", "from"],
-    ["from=x", 400, "bad_input", "from"],
     ["from=9007199254740992", 400, "bad_input", "from"],
     ["limit=0", 400, "bad_input", "limit"],
     ["limit=101", 400, "bad_input", "limit"],
-    ["limit=1&limit=2", 400, "bad_input", "limit"],
     ["from=126", 404, "not_found", "from"],
-    ["from=9007199254740991", 404, "not_found", "from"],
   ])("refuse %s", async (query, status, error, field) => {
     const reply = await service.rest(`house/receipts?${query}`);
     expect([reply.status, reply.body]).toEqual([status, { ok: false, error, field, message: expect.any(String) }]);
@@ -260,7 +231,6 @@ describe("a receipt that is looked for", () => {
   });
 
   it.each<[Record<string, string>, number, string, string]>([
-    [{ hash: "0".repeat(64) }, 404, "not_found", "hash"],
     [{ hash: "a".repeat(64) }, 404, "not_found", "hash"],
     [{ hash: "A".repeat(64) }, 400, "bad_input", "hash"],
     [{}, 400, "bad_input", "hash"],
@@ -271,12 +241,6 @@ describe("a receipt that is looked for", () => {
   ])("is not found by %j", async (query, status, error, field) => {
     const reply = await find(query);
     expect([reply.status, reply.body]).toMatchObject([status, { ok: false, error, field }]);
-  });
-
-  it("is named where its session is sealed a second time", async () => {
-    const { seq } = await service.seal({ book: "once", session: "2026-01-05" });
-    const again = service.seal({ book: "once", session: "2026-01-05" });
-    await expect(again).rejects.toThrow(`Receipt ${seq} seals the session 2026-01-05 of this book.`);
   });
 });
 
@@ -293,7 +257,7 @@ it("a receipt that is sealed during its request is never reported as missing", a
       }
     }
   };
-  for (let seq = 2; seq < 62; seq += 1) {
+  for (let seq = 2; seq < 32; seq += 1) {
     const polled = [poll(seq), poll(seq), poll(seq)];
     await sealBook(sealing.ledger, `polled ${seq}`, "2026-01-05");
     expect(await Promise.all(polled)).toEqual([seq, seq, seq]);
