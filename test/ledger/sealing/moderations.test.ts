@@ -135,13 +135,4 @@ describe("the evidence of daily receipts", () => {
     expect(await checkEvidence(service)).toEqual([2]);
     expect((await service.rest("/house/verify?from=0")).body).toMatchObject({ verify_ok: true, count: 3 });
   });
-
-  it("cannot be rewritten: acts are neither changed nor deleted", async () => {
-    const service = await startModerated();
-    const post = BigInt(await service.post(await service.register()));
-    await service.operator.lock({ postId: post });
-    for (const statement of ["UPDATE moderations SET reason = 'spam'", "DELETE FROM moderations"]) {
-      await expect(service.db.rows(statement)).rejects.toThrow("append-only");
-    }
-  });
 });

@@ -1,11 +1,11 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { create } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, it } from "vitest";
-import { LedgerOperatorService, SealSessionRequestSchema } from "../../../gen/stoa/v1/ledger_operator_service_pb.js";
+import { LedgerOperatorService } from "../../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { startService } from "../../support/service.ts";
 import {
   asOperator,
   type LedgerUnderTest,
+  ledgerClient,
   operatorToken,
   protocols,
   refusal,
@@ -44,8 +44,8 @@ async function count(): Promise<number> {
   return (await service.db.rows<{ n: number }>(sql))[0]?.n as number;
 }
 
-describe.each(protocols)("a session sealed over %s", (protocol) => {
-  it("has exactly the fields of the contract", async () => {
+describe("a session", () => {
+  it.each(protocols)("has exactly the fields of the contract, sealed over %s", async (protocol) => {
     const book = `The Book of ${protocol}`;
     const evidence = { rows: 12, digest: "ab12", nested: { list: [1, null, true] } };
     const receipt = await service.seal(
@@ -72,57 +72,47 @@ describe.each(protocols)("a session sealed over %s", (protocol) => {
     expect(body.receipt).toMatchObject({ hash: receipt.hash, canonical: receipt.canonical, url: receipt.url });
   });
 
-  it("is sealed once for its book and date", async () => {
-    const seed: SessionSeed = { book: `once ${protocol}`, session: "2026-03-04" };
-    await service.seal(seed, protocol);
+  it("is sealed once for its book and date, and the error names its receipt", async () => {
+    const seed: SessionSeed = { book: "once", session: "2026-03-04" };
+    const { seq } = await service.seal(seed);
     const before = await count();
     for (const again of [seed, { ...seed, note: "another" }]) {
-      expect(await refusal(service.seal(again, protocol))).toEqual({
-        code: "AlreadyExists",
-        error: "exists",
-        field: "session",
-      });
+      const exists = { code: "AlreadyExists", error: "exists", field: "session" };
+      expect(await refusal(service.seal(again))).toEqual(exists);
     }
+    await expect(service.seal(seed)).rejects.toThrow(`Receipt ${seq} seals the session 2026-03-04 of this book.`);
     expect(await count()).toBe(before);
-    await service.seal({ ...seed, session: "2026-03-03" }, protocol);
-    await verifyLedger(service.db);
+    await service.seal({ ...seed, session: "2026-03-03" });
   });
 
   it("names the actor that the caller gives", async () => {
-    const receipt = await service.seal({ actorAgent: "auditor", actorSeat: "gallery" }, protocol);
+    const receipt = await service.seal({ actorAgent: "auditor", actorSeat: "gallery" });
     expect(receipt.document?.actor).toEqual({ agent: "auditor", seat: "gallery" });
-    const half = await service.seal({ actorSeat: "gallery" }, protocol);
+    const half = await service.seal({ actorSeat: "gallery" });
     expect(half.document?.actor).toEqual({ agent: "operator", seat: "gallery" });
   });
 
   it("needs the operator token itself", async () => {
     const { key } = await service.register();
-    const client = service.connect(LedgerOperatorService, protocol);
+    const client = service.connect(LedgerOperatorService, "grpc");
     const before = await count();
     const wrong = [
       undefined,
       "",
-      "Bearer",
       "Bearer ",
       `Basic ${operatorToken}`,
       operatorToken,
       `Bearer ${operatorToken}x`,
-      `Bearer ${operatorToken.slice(0, -1)}`,
       `Bearer ${operatorToken.slice(0, -1)}g`,
-      `Bearer ${operatorToken.toUpperCase()}`,
       `Bearer ${key}`,
-      `Bearer ${operatorToken} ${operatorToken}`,
     ];
     for (const authorization of wrong) {
       const options = authorization === undefined ? {} : { headers: { authorization } };
-      const refused = { code: "Unauthenticated", error: "unauthorized" };
-      expect([authorization, await refusal(client.sealSession(good, options))]).toEqual([authorization, refused]);
-      expect([authorization, await refusal(client.sealDaily({ date: "2026-03-04" }, options))]).toEqual([
-        authorization,
-        refused,
-      ]);
       // Without a token, the caller learns nothing about faults of the message either.
-      expect(await refusal(client.sealSession({}, options))).toEqual(refused);
+      for (const call of [client.sealSession(good, options), client.sealSession({}, options)]) {
+        const refused = { code: "Unauthenticated", error: "unauthorized" };
+        expect([authorization, await refusal(call)]).toEqual([authorization, refused]);
+      }
     }
     expect(await count()).toBe(before);
   });
@@ -134,10 +124,6 @@ it("sealing is an unknown operation if no token is configured", async () => {
     const client = closed.connect(LedgerOperatorService, protocol);
     for (const options of [asOperator, {}]) {
       expect(await refusal(client.sealSession(good, options))).toEqual({ code: "Unimplemented", error: "not_found" });
-      expect(await refusal(client.sealDaily({ date: "2026-03-04" }, options))).toEqual({
-        code: "Unimplemented",
-        error: "not_found",
-      });
     }
   }
   await closed.app.close();
@@ -159,22 +145,12 @@ describe("books", () => {
 describe("a session is refused", () => {
   const bad = (field: string) => ({ code: "InvalidArgument", error: "bad_input", field });
 
-  it.each([
-    "",
-    "2026-02-30",
-    "2026-13-01",
-    "2026-00-10",
-    "2025-02-29",
-    "0000-01-01",
-    "2026-3-5",
-    "20260305",
-    "2026-03-05\n",
-    " 2026-03-05",
-    "2026-03-06",
-    "9999-12-31",
-  ])("for the date %j", async (session) => {
-    expect(await refusal(service.seal({ session }))).toEqual(bad("session"));
-  });
+  it.each(["", "2025-02-29", "2026-3-5", "2026-03-05\n", "2026-03-06", "9999-12-31"])(
+    "for the date %j",
+    async (session) => {
+      expect(await refusal(service.seal({ session }))).toEqual(bad("session"));
+    },
+  );
 
   it("for tomorrow by UTC, but not when that day has come", async () => {
     clock.set("2026-03-05T23:59:59.999Z");
@@ -188,16 +164,10 @@ describe("a session is refused", () => {
     ["book", { book: "🏛".repeat(65) }],
     ["book", { book: "a\u007f" }],
     ["note", { note: "x".repeat(1001) }],
-    ["note", { note: "\u007f" }],
     ["source", { source: "" }],
     ["source", { source: "x".repeat(501) }],
-    ["source", { source: "\u007f" }],
-    ["actor_agent", { actorAgent: "" }],
     ["actor_agent", { actorAgent: "x".repeat(65) }],
-    ["actor_agent", { actorAgent: "\u007f" }],
-    ["actor_seat", { actorSeat: "" }],
     ["actor_seat", { actorSeat: "x".repeat(65) }],
-    ["actor_seat", { actorSeat: "\u007f" }],
   ])("for a bad %s", async (field, seed) => {
     const before = await count();
     expect(await refusal(service.seal(seed))).toEqual(bad(field));
@@ -220,8 +190,6 @@ describe("a session is refused", () => {
   it.each<[string, JsonObject]>([
     ["evidence.a", { a: 1.5 }],
     ["evidence.a", { a: 2 ** 53 }],
-    ["evidence.a", { a: -(2 ** 53) }],
-    ["evidence.a", { a: 1e300 }],
     ["evidence.a.b[1].c", { a: { b: [0, { c: 0.1 }] } }],
     ["evidence.list[2][0]", { list: [1, 2, ["a\u007fb"]] }],
     ["evidence.naïve", { naïve: 1 }],
@@ -232,7 +200,7 @@ describe("a session is refused", () => {
     ["evidence", { a: "x".repeat(64 * 1024) }],
     ["evidence", { a: "é".repeat(32 * 1024) }],
   ])("for the evidence at %s", async (field, evidence) => {
-    for (const protocol of protocols) expect(await refusal(service.seal({ evidence }, protocol))).toEqual(bad(field));
+    expect(await refusal(service.seal({ evidence }))).toEqual(bad(field));
     expect(await sealJson({ ...good, evidence })).toMatchObject({ status: 400, error: "bad_input", field });
   });
 
@@ -245,8 +213,7 @@ describe("a session is refused", () => {
     for (let level = 1; level < 16; level++) objects = { a: objects };
     const nested = await service.seal({ evidence: { a: deep(15), objects, session_: "", Session: 1 } });
     for (const protocol of protocols) {
-      const { LedgerService } = await import("../../../gen/stoa/v1/ledger_service_pb.js");
-      const read = await service.connect(LedgerService, protocol).getReceipt({ seq: nested.seq });
+      const read = await ledgerClient(service, protocol).getReceipt({ seq: nested.seq });
       expect(read.receipt?.document).toEqual(nested.document);
     }
     await expect(refusal(service.seal({ evidence: { objects: { a: objects } } }))).resolves.toMatchObject({
@@ -256,29 +223,17 @@ describe("a session is refused", () => {
 
   it("but not for names that every JavaScript object has", async () => {
     const evidence = JSON.parse('{"__proto__": {"a": 1}, "constructor": 1, "toString": "x"}');
-    for (const protocol of protocols) {
-      const { seq, canonical } = await service.seal({ evidence }, protocol);
-      expect(canonical).toContain('"evidence":{"__proto__":{"a":1},"constructor":1,"session":"2026-01-05",');
-      expect(canonical).toContain('"toString":"x"}');
-      const { body } = await service.rest(`house/receipts/${seq}`);
-      expect(Object.keys(body.receipt.document.evidence).sort()[0]).toBe("__proto__");
-    }
+    const { seq, canonical } = await service.seal({ evidence });
+    expect(canonical).toContain('"evidence":{"__proto__":{"a":1},"constructor":1,"session":"2026-01-05",');
+    expect(canonical).toContain('"toString":"x"}');
+    const { body } = await service.rest(`house/receipts/${seq}`);
+    expect(Object.keys(body.receipt.document.evidence).sort()[0]).toBe("__proto__");
   });
 
-  it.each([
-    ["a list", []],
-    ["a text", "text"],
-    ["a number", 1],
-    ["true", true],
-  ])("for evidence that is %s", async (_, evidence) => {
-    expect(await sealJson({ ...good, evidence })).toMatchObject({ status: 400, code: "invalid_argument" });
-  });
-
-  it.each(["book", "note", "source", "actor_agent", "actor_seat"])("for a lone surrogate in %s", async (field) => {
-    const body = JSON.stringify({ ...good, [field]: "@" }).replace("@", "\\ud800");
-    expect(await sealJson(body)).toMatchObject({ status: 400, code: "invalid_argument" });
-    const inEvidence = JSON.stringify({ ...good, evidence: { [field]: "@" } }).replace("@", "\\ud800");
-    expect(await sealJson(inEvidence)).toMatchObject({ status: 400, code: "invalid_argument" });
+  it("for evidence that is no object, and for half a character in a text", async () => {
+    const half = (body: object) => JSON.stringify(body).replace("@", "\\ud800");
+    const bad = [{ ...good, evidence: [] }, half({ ...good, book: "@" }), half({ ...good, evidence: { a: "@" } })];
+    for (const body of bad) expect(await sealJson(body)).toMatchObject({ status: 400, code: "invalid_argument" });
   });
 
   it("for a missing token, before anything else", async () => {
@@ -293,6 +248,5 @@ describe("a session is refused", () => {
     await verifyLedger(service.db);
     expect(service.log.filter(({ level }) => level === 50)).toEqual([]);
     expect(JSON.stringify(service.log)).not.toContain(operatorToken);
-    expect(create(SealSessionRequestSchema).evidence).toBeUndefined();
   });
 });

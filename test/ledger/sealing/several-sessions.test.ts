@@ -4,8 +4,6 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { LedgerOperatorService } from "../../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { LedgerService } from "../../../gen/stoa/v1/ledger_service_pb.js";
 import type { Receipt } from "../../../gen/stoa/v1/receipt_pb.js";
-import { beginTestLog, entriesOf, startLogReplica } from "../../support/log.ts";
-import { waitUntil } from "../../support/wait.ts";
 import { dataFolder, headsIn } from "../head-guard/support.ts";
 import {
   asOperator,
@@ -56,32 +54,35 @@ async function sealAll(
 const count = async () => (await verifyLedger(service.db)).length;
 const bookOf = ({ document }: Receipt) => document?.book;
 
-describe.each(protocols)("several sessions sealed over %s", (protocol) => {
-  it("get consecutive receipts in the order of the list, each like that of a single seal", async () => {
-    const before = await count();
-    const [first, , , ...rest] = unique(5);
-    const evidence = { rows: 12, nested: { list: [1, null, true] } };
-    const sessions = [
-      first as SessionSeed,
-      session(first?.book as string, { session: "2026-01-04", evidence }),
-      session(`another ${protocol}`, { actorAgent: "auditor", actorSeat: "gallery" }),
-      ...rest,
-    ];
-    const { receipts } = await sealAll(sessions, { protocol });
-    expect(receipts.map(({ seq }) => Number(seq))).toEqual(sessions.map((_, index) => before + 1 + index));
-    expect(receipts.map(bookOf)).toEqual(sessions.map(({ book }) => book));
-    expect(receipts[1]?.document).toMatchObject({
-      evidence: { ...evidence, session: "2026-01-04", source: "feed:test" },
-      body: { type: "session", session: "2026-01-04" },
-      actor: { agent: "operator", seat: "desk" },
-    });
-    expect(receipts[2]?.document?.actor).toEqual({ agent: "auditor", seat: "gallery" });
-    const documents = await verifyLedger(service.db);
-    expect(documents.slice(before)).toEqual(receipts.map(({ document }) => document));
-    const read = await service.rest(`house/receipts/${receipts[3]?.seq}`);
-    expect(read.body.receipt).toMatchObject({ hash: receipts[3]?.hash, canonical: receipts[3]?.canonical });
-    expect(headsIn(dataDir).at(-1)).toMatchObject({ seq: documents.length, hash: receipts.at(-1)?.hash });
-  });
+describe("several sessions", () => {
+  it.each(protocols)(
+    "get consecutive receipts in the order of the list over %s, each like a single one",
+    async (protocol) => {
+      const before = await count();
+      const [first, , , ...rest] = unique(5);
+      const evidence = { rows: 12, nested: { list: [1, null, true] } };
+      const sessions = [
+        first as SessionSeed,
+        session(first?.book as string, { session: "2026-01-04", evidence }),
+        session(`another ${protocol}`, { actorAgent: "auditor", actorSeat: "gallery" }),
+        ...rest,
+      ];
+      const { receipts } = await sealAll(sessions, { protocol });
+      expect(receipts.map(({ seq }) => Number(seq))).toEqual(sessions.map((_, index) => before + 1 + index));
+      expect(receipts.map(bookOf)).toEqual(sessions.map(({ book }) => book));
+      expect(receipts[1]?.document).toMatchObject({
+        evidence: { ...evidence, session: "2026-01-04", source: "feed:test" },
+        body: { type: "session", session: "2026-01-04" },
+        actor: { agent: "operator", seat: "desk" },
+      });
+      expect(receipts[2]?.document?.actor).toEqual({ agent: "auditor", seat: "gallery" });
+      const documents = await verifyLedger(service.db);
+      expect(documents.slice(before)).toEqual(receipts.map(({ document }) => document));
+      const read = await service.rest(`house/receipts/${receipts[3]?.seq}`);
+      expect(read.body.receipt).toMatchObject({ hash: receipts[3]?.hash, canonical: receipts[3]?.canonical });
+      expect(headsIn(dataDir).at(-1)).toMatchObject({ seq: documents.length, hash: receipts.at(-1)?.hash });
+    },
+  );
 
   it("are none if one of them is sealed already, or in the list twice", async () => {
     const [sealed] = unique(1) as [SessionSeed];
@@ -89,17 +90,17 @@ describe.each(protocols)("several sessions sealed over %s", (protocol) => {
     const before = await count();
     const sessions = [...unique(2), sealed, ...unique(1)];
     const field = "sessions[2].session";
-    expect(await refusal(sealAll(sessions, { protocol }))).toEqual({ code: "AlreadyExists", error: "exists", field });
-    await expect(sealAll(sessions, { protocol })).rejects.toThrow(`sessions[2]: Receipt ${seq} seals the session`);
+    expect(await refusal(sealAll(sessions))).toEqual({ code: "AlreadyExists", error: "exists", field });
+    await expect(sealAll(sessions)).rejects.toThrow(`sessions[2]: Receipt ${seq} seals the session`);
     const twice = [...unique(1), session("twice"), ...unique(1), session("twice", { note: "again" })];
-    expect(await refusal(sealAll(twice, { protocol }))).toEqual({
+    expect(await refusal(sealAll(twice))).toEqual({
       code: "InvalidArgument",
       error: "bad_input",
       field: "sessions[3].session",
     });
     expect(await count()).toBe(before);
     // Nothing is left of those that were not at fault.
-    await sealAll([...sessions.slice(0, 2), ...sessions.slice(3)], { protocol });
+    await sealAll([...sessions.slice(0, 2), ...sessions.slice(3)]);
     await verifyLedger(service.db);
   });
 
@@ -107,26 +108,20 @@ describe.each(protocols)("several sessions sealed over %s", (protocol) => {
     const before = await count();
     const bad: [string, SessionSeed][] = [
       ["book", { book: "" }],
-      ["book", { book: "a\u007f" }],
-      ["session", { session: "2026-3-5" }],
-      ["session", { session: "2026-02-30" }],
       ["session", { session: "9999-12-31" }],
-      ["note", { note: "x".repeat(1001) }],
-      ["source", { source: "" }],
       ["actor_seat", { actorSeat: "\u007f" }],
       ["evidence.a.b[1].c", { evidence: { a: { b: [0, { c: 0.5 }] } } }],
-      ["evidence.session", { evidence: { session: "2026-01-05" } }],
       ["evidence", { evidence: { a: "x".repeat(64 * 1024) } }],
     ];
     for (const [field, seed] of bad) {
-      expect(await refusal(sealAll([...unique(3), session("bad", seed), ...unique(1)], { protocol }))).toEqual({
+      expect(await refusal(sealAll([...unique(3), session("bad", seed), ...unique(1)]))).toEqual({
         code: "InvalidArgument",
         error: "bad_input",
         field: `sessions[3].${field}`,
       });
     }
     for (const sessions of [[], unique(101)]) {
-      expect(await refusal(sealAll(sessions, { protocol }))).toMatchObject({ error: "bad_input", field: "sessions" });
+      expect(await refusal(sealAll(sessions))).toMatchObject({ error: "bad_input", field: "sessions" });
     }
     expect(await count()).toBe(before);
   });
@@ -135,12 +130,12 @@ describe.each(protocols)("several sessions sealed over %s", (protocol) => {
     const before = await count();
     const sessions = unique(3);
     const key = randomUUID();
-    const first = await sealAll(sessions, { protocol, key });
-    const again = await sealAll(sessions, { protocol, key, at: replicas[1] });
+    const first = await sealAll(sessions, { key });
+    const again = await sealAll(sessions, { key, at: replicas[1] });
     expect([first.replayed, again.replayed]).toEqual([false, true]);
     expect(again.receipts).toEqual(first.receipts);
-    expect(await refusal(sealAll(sessions, { protocol }))).toMatchObject({ field: "sessions[0].session" });
-    expect(await refusal(sealAll(sessions.toReversed(), { protocol, key }))).toMatchObject({ error: "bad_input" });
+    expect(await refusal(sealAll(sessions))).toMatchObject({ field: "sessions[0].session" });
+    expect(await refusal(sealAll(sessions.toReversed(), { key }))).toMatchObject({ error: "bad_input" });
     expect(await count()).toBe(before + 3);
   });
 });
@@ -189,20 +184,23 @@ describe("calls at once through three replicas", () => {
     }
   });
 
-  it("that want the same session seal all of one call, and nothing of the others", async () => {
+  it("that want the same session seal all of one call, or one session, and nothing of the others", async () => {
     const [wanted] = unique(1) as [SessionSeed];
     const before = await count();
-    const outcomes = await Promise.all(
-      Array.from({ length: 9 }, (_, n) =>
-        sealAll([...unique(2), wanted, ...unique(1)], { at: at(n) }).then(
-          ({ receipts }) => receipts.length,
-          async (error) => (await refusal(Promise.reject(error))).field,
-        ),
+    const fieldOf = async (error: unknown) => (await refusal(Promise.reject(error))).field;
+    const outcomes = await Promise.all([
+      ...Array.from({ length: 9 }, (_, n) =>
+        sealAll([...unique(2), wanted, ...unique(1)], { at: at(n) }).then(({ receipts }) => receipts.length, fieldOf),
       ),
-    );
-    expect(outcomes.filter((each) => each === 4)).toHaveLength(1);
-    expect(outcomes.filter((each) => each === "sessions[2].session")).toHaveLength(8);
-    expect(await count()).toBe(before + 4);
+      ...Array.from({ length: 9 }, (_, n) =>
+        at(n)
+          .seal(wanted)
+          .then(() => 1, fieldOf),
+      ),
+    ]);
+    const [won, ...others] = outcomes.filter((each) => typeof each === "number");
+    expect([others, await count()]).toEqual([[], before + (won as number)]);
+    for (const lost of outcomes) expect([won, "session", "sessions[2].session"]).toContain(lost);
   });
 
   it("reach those who follow the receipts, in order and each once", async () => {
@@ -220,17 +218,4 @@ describe("calls at once through three replicas", () => {
     await following;
     expect(seen).toEqual(Array.from({ length: 40 }, (_, n) => before + 1 + n));
   });
-});
-
-it("the log has an entry for each of them", async () => {
-  const { db } = service;
-  const log = await startLogReplica(db.config, await beginTestLog(db));
-  const { receipts } = await sealAll(unique(5));
-  const logged = async () =>
-    (await entriesOf(db)).filter(({ type }) => type === "receipt").map(({ seq, hash }) => [seq, hash]);
-  await waitUntil("the log has all receipts", async () => {
-    await log.run();
-    return (await logged()).length >= Number(receipts.at(-1)?.seq);
-  });
-  expect((await logged()).slice(-5)).toEqual(receipts.map(({ seq, hash }) => [Number(seq), hash]));
 });

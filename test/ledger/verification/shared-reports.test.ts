@@ -75,7 +75,7 @@ it("a report is forgotten after a while", async () => {
     .toMatchObject({ verify_ok: false, broken_at: seq });
 });
 
-it("the seal of a day runs its own verification", async () => {
+it("the seal of a day runs its own verification, which raises the alarm", async () => {
   const clock = new TestClock("2026-01-05T12:00:00Z");
   service = await startLedger({ clock, overrides: { verificationAgeMs: 3_600_000 } });
   seq = Number((await service.seal({ session: "2026-01-05" })).seq);
@@ -85,4 +85,7 @@ it("the seal of a day runs its own verification", async () => {
   await waitUntil("the day", async () => (await service.rest("house/receipts/3")).status === 200);
   const { receipt } = (await service.rest("house/receipts/3")).body;
   expect(receipt.document.body).toMatchObject({ type: "daily", verify_ok: false });
+  await waitUntil("the alarm", async () =>
+    /receipt 2\b.*wrong_hash/.test((await service.rest("/readyz")).body.warning),
+  );
 });
