@@ -107,23 +107,15 @@ describe("while writes are refused", () => {
     refusal = isFull;
     const repeat = () => call(createPost, { title: "Before" }, { apiKey, idempotencyKey });
     expect(await repeat()).toEqual({ message: first.message, isReplayed: true });
-    await expect(call(createPost, { title: "Before" }, { apiKey, idempotencyKey: randomUUID() })).rejects.toEqual(
-      refused,
-    );
+    const unused = randomUUID();
+    const early = call(createPost, { title: "Before" }, { apiKey, idempotencyKey: unused });
+    await expect(early).rejects.toEqual(refused);
     await expect(call(createPost, { title: "Before" }, { apiKey })).rejects.toEqual(refused);
     // The key belongs to another call, whatever the disk is like.
     await expect(call(createPost, { title: "Other" }, { apiKey, idempotencyKey })).rejects.toEqual(asBadInput);
     refusal = undefined;
     expect(await repeat()).toEqual({ message: first.message, isReplayed: true });
-  });
-
-  it("a key that was refused is still unused afterwards", async () => {
-    const { apiKey } = (await register(newName())).message;
-    const idempotencyKey = randomUUID();
-    refusal = isFull;
-    await expect(call(createPost, { title: "Early" }, { apiKey, idempotencyKey })).rejects.toEqual(refused);
-    refusal = undefined;
-    expect((await call(createPost, { title: "Late" }, { apiKey, idempotencyKey })).isReplayed).toBe(false);
+    expect((await call(createPost, { title: "Late" }, { apiKey, idempotencyKey: unused })).isReplayed).toBe(false);
   });
 
   it("a key is known for exactly a day", async () => {
@@ -136,17 +128,6 @@ describe("while writes are refused", () => {
     expect((await repeat()).isReplayed).toBe(true);
     clock.ms += 1;
     await expect(repeat()).rejects.toEqual(refused);
-  });
-
-  it("a registration is replayed for exactly an hour", async () => {
-    const name = newName();
-    const idempotencyKey = randomUUID();
-    const first = await register(name, idempotencyKey);
-    refusal = isFull;
-    clock.ms += hour - 1;
-    expect(await register(name, idempotencyKey)).toEqual({ message: first.message, isReplayed: true });
-    clock.ms += 1;
-    await expect(register(name, idempotencyKey)).rejects.toEqual(asBadInput);
   });
 
   it("an unknown key of a registration counts as a guess at a secret, and a replay does not", async () => {
@@ -178,11 +159,5 @@ describe("the first use of an API key", () => {
     expect(await register(name, idempotencyKey)).toEqual({ message: first.message, isReplayed: true });
     expect(await authenticate(apiKey, getMe)).toMatchObject({ name, apiKey });
     await expect(register(name, idempotencyKey)).rejects.toEqual(asBadInput);
-  });
-
-  it("fails if erasing fails for another reason", async () => {
-    const { apiKey } = (await register(newName(), randomUUID())).message;
-    refusal = new StoaError("internal", "Something else.");
-    await expect(authenticate(apiKey, getMe)).rejects.toBe(refusal);
   });
 });

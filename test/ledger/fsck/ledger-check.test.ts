@@ -1,8 +1,5 @@
 // What fsck finds in the tables of the ledger, and what it repairs.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { checkLedger } from "../../../src/ledger/fsck/ledger-check.ts";
 import { HeadFolder } from "../../../src/ledger/head-guard/head-folder.ts";
 import { LedgerRecovery } from "../../../src/ledger/head-guard/recovery.ts";
@@ -12,6 +9,7 @@ import { Database } from "../../../src/store/database/database.ts";
 import { describeFinding } from "../../../src/store/recount/finding.ts";
 import { lockHead } from "../../../src/store/tables/receipts.ts";
 import { insertRecovery } from "../../../src/store/tables/recoveries.ts";
+import { scratchFolder } from "../../support/scratch-folder.ts";
 import {
   fill,
   type LedgerUnderTest,
@@ -58,14 +56,9 @@ describe("what follows from receipts is found and repaired", () => {
   it.each([
     ["DELETE FROM ledger_days WHERE date = '2026-01-05'", "ledger_days date 2026-01-05: receipt 3 is not noted"],
     [
-      "UPDATE ledger_days SET seq = 2 WHERE date = '2026-01-05'",
-      "ledger_days.seq date 2026-01-05: stored 2, counted 3",
-    ],
-    [
       "UPDATE ledger_days SET seq = 4 WHERE date = '2026-01-05'",
       "ledger_days.seq date 2026-01-05: stored 4, counted 3",
     ],
-    ["INSERT INTO ledger_days VALUES ('2026-01-09', 4)", "ledger_days date 2026-01-09: receipt 4 does not seal it"],
     ["INSERT INTO ledger_days VALUES ('2026-01-09', 9)", "ledger_days date 2026-01-09: receipt 9 does not seal it"],
     [
       "DELETE FROM ledger_sessions WHERE seq = 2",
@@ -87,7 +80,6 @@ describe("what follows from receipts is found and repaired", () => {
     ],
     ["DELETE FROM ledger_epoch", "ledger_epoch id 1: the row is missing"],
     ["INSERT INTO ledger_recoveries VALUES (3)", "ledger_recoveries seq 3: receipt 3 is no recovery"],
-    ["INSERT INTO ledger_recoveries VALUES (9)", "ledger_recoveries seq 9: receipt 9 is no recovery"],
     ["INSERT INTO ledger_clock_words VALUES (9, 1, 1)", "ledger_clock_words seq 9: there is no receipt 9"],
     [
       "INSERT INTO ledger_clock_words VALUES (3, 1, 1)",
@@ -96,10 +88,6 @@ describe("what follows from receipts is found and repaired", () => {
     [
       `REPLACE INTO ledger_verification VALUES (1, 9, '${zeros}', 5, 0, NULL, NULL, NULL, NULL)`,
       "ledger_verification.verified_seq id 1: there is no receipt 9",
-    ],
-    [
-      `REPLACE INTO ledger_verification VALUES (1, -1, '${zeros}', 5, 0, NULL, NULL, NULL, NULL)`,
-      "ledger_verification.verified_seq id 1: there is no receipt -1",
     ],
     [
       `REPLACE INTO ledger_verification SELECT 1, 2, hash, 5, 0, NULL, NULL, NULL, NULL FROM receipts WHERE seq = 3`,
@@ -139,10 +127,7 @@ it("an index table with many rows is checked in parts", async () => {
 describe("a defect of the schema is reported, and the rest is checked", () => {
   const wrongDay = "ledger_days date 2026-01-09: receipt 2 does not seal it";
   it.each([
-    ["ledger_recoveries", [`${wrongDay}; repaired`, "ledger_recoveries: not checked: Table"]],
-    ["ledger_clock_words", [`${wrongDay}; repaired`, "ledger_clock_words: not checked: Table"]],
     ["ledger_verification", [`${wrongDay}; repaired`, "ledger_verification: not checked: Table"]],
-    ["ledger_epoch", [`${wrongDay}; repaired`, "ledger_epoch: not checked: Table"]],
     ["ledger_sessions", [`${wrongDay}; repaired`, "ledger_sessions: not checked: Table"]],
     // Nothing can be locked, so nothing is repaired.
     ["ledger_head", [wrongDay, "ledger_head: not checked: Table"]],
@@ -185,7 +170,6 @@ describe("damage that only a backup can repair is reported, and nothing is repai
   it.each([
     ["canonical = REPLACE(canonical, 'a note', 'a lie!')", 2, ["receipts seq 2: wrong_hash: the bytes hash to"]],
     ["hash = REPEAT('a', 64)", 3, ["receipts seq 3: wrong_hash:", "receipts seq 4: wrong_prev_hash:"]],
-    ["canonical = '{'", 4, ["receipts seq 4: wrong_hash:"]],
     [
       "seq = 9",
       5,
@@ -223,9 +207,7 @@ describe("damage that only a backup can repair is reported, and nothing is repai
 });
 
 it("a missing index row of a recovery is found and restored", async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "stoa-check-"));
-  onTestFinished(() => rmSync(dataDir, { recursive: true }));
-  const folder = new HeadFolder(dataDir, "private");
+  const folder = new HeadFolder(scratchFolder(), "private");
   const recovery = new LedgerRecovery({ db, folder, now: Date.now, warn: () => {} });
   const abandoned = { seq: 7, hash: "a".repeat(64) };
   expect((await recovery.seal(never, { abandoned, note: "A verifier has it." })).seq).toBe(6);
@@ -241,7 +223,7 @@ it("there is no finding while sessions are being sealed", async () => {
   const filling = (async () => {
     while (looking) await fill(service.db, 100);
   })();
-  for (let look = 0; look < 4; look++) expect(await lines()).toEqual([]);
+  for (let look = 0; look < 2; look++) expect(await lines()).toEqual([]);
   looking = false;
   await filling;
   expect(await lines()).toEqual([]);

@@ -3,13 +3,13 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { type HeadFile, HeadFolder } from "../../../src/ledger/head-guard/head-folder.ts";
-import { dataFolder } from "./support.ts";
+import { scratchFolder } from "../../support/scratch-folder.ts";
 
 const record = { seq: 7, hash: "b".repeat(64), recoveries: [], ledger: "a".repeat(64), database: "here" };
 const final = `${"a".repeat(16)}-7-${"b".repeat(16)}.json`;
 
 it("a write syncs the file before the rename, and the folder before it returns", async () => {
-  const path = dataFolder();
+  const path = scratchFolder();
   const folder = new HeadFolder(path, "here");
   const heads = join(path, "heads");
   mkdirSync(heads);
@@ -29,7 +29,7 @@ it("a write syncs the file before the rename, and the folder before it returns",
 });
 
 it("an unfinished file is never read, and is removed after a minute", async () => {
-  const path = dataFolder();
+  const path = scratchFolder();
   const folder = new HeadFolder(path, "here");
   mkdirSync(join(path, "heads"));
   for (const name of ["old", "fresh"]) writeFileSync(join(path, "heads", `${final}.${name}.new`), '{"v":1');
@@ -40,7 +40,7 @@ it("an unfinished file is never read, and is removed after a minute", async () =
 });
 
 it.runIf(process.getuid?.() === 0)("what root writes belongs to whom the folder belongs", async () => {
-  const path = dataFolder();
+  const path = scratchFolder();
   const nobody = 65_534;
   chownSync(path, nobody, nobody);
   const { path: file } = await new HeadFolder(path, "here").write(record);

@@ -8,9 +8,10 @@ import { Database } from "../../../src/store/database/database.ts";
 import { startCuttingProxy } from "../../support/cutting-proxy.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 import { startGaleraRelay } from "../../support/galera-relay.ts";
+import { scratchFolder } from "../../support/scratch-folder.ts";
 import { waitUntil } from "../../support/wait.ts";
 import { fill, refusal, startLedger, unlockReceipts, verifyLedger, warningOf } from "../support.ts";
-import { cacheOf, dataFolder, type Guarded, headsIn, immutable, rewind, startGuarded, storedAt } from "./support.ts";
+import { cacheOf, type Guarded, headsIn, immutable, rewind, startGuarded, storedAt } from "./support.ts";
 
 const never = new AbortController().signal;
 
@@ -54,7 +55,7 @@ describe("the head file", () => {
   it("names a receipt whose COMMIT got no answer, once another connection has found that it happened", async () => {
     const db = await createTestDatabase();
     const proxy = await startCuttingProxy((await startGaleraRelay(db.config)).config);
-    const dataDir = dataFolder();
+    const dataDir = scratchFolder();
     // What the service does by the clock would commit and look as well.
     vi.useFakeTimers({ toFake: ["setInterval"] });
     const cut = await startLedger({
@@ -120,7 +121,7 @@ describe("the head file", () => {
   });
 
   it("that cannot be written is logged once, stops nothing, and is written by a later check", async () => {
-    const dataDir = join(dataFolder(), "file");
+    const dataDir = join(scratchFolder(), "file");
     writeFileSync(dataDir, "no folder");
     const service = await startGuarded(1, { db: ledger.db, dataDir, lookMs: 20 });
     const { seq } = await service.seal();
@@ -137,7 +138,7 @@ describe("the head file", () => {
   });
 
   it("never goes back to an older receipt that is stored late", async () => {
-    const dataDir = dataFolder();
+    const dataDir = scratchFolder();
     const guard = await beginGuard(ledger.db, dataDir);
     const newest = guard.storedHead;
     const { hash } = await storedAt(ledger.db, 3);
@@ -146,7 +147,7 @@ describe("the head file", () => {
   });
 
   it("is not written again after an operator's command has replaced it", async () => {
-    const dataDir = dataFolder();
+    const dataDir = scratchFolder();
     const guard = await beginGuard(ledger.db, dataDir);
     const newest = guard.storedHead;
     rmSync(join(dataDir, "heads"), { recursive: true });
@@ -156,7 +157,7 @@ describe("the head file", () => {
   });
 
   it("that cannot be read blocks sealing until it is moved away", async () => {
-    const dataDir = dataFolder();
+    const dataDir = scratchFolder();
     const { hash } = await storedAt(ledger.db, 1);
     const path = join(dataDir, "heads", `${hash.slice(0, 16)}-9-0123456789abcdef.json`);
     mkdirSync(join(dataDir, "heads"));
@@ -184,7 +185,7 @@ it("a damaged row does not block sealing: a verification finds it", async () => 
 });
 
 it("a damaged newest row is not remembered, so that it can be repaired", async () => {
-  const dataDir = dataFolder();
+  const dataDir = scratchFolder();
   const seq = await headSeq();
   const { hash, canonical } = await storedAt(ledger.db, seq);
   const setBytes = (to: Buffer | string) =>

@@ -10,10 +10,11 @@ import { Ledger } from "../../../src/ledger/ledger.ts";
 import { sealSession } from "../../../src/ledger/sealing/session.ts";
 import { Database } from "../../../src/store/database/database.ts";
 import { createDatabaseWithSchema } from "../../support/database.ts";
+import { scratchFolder } from "../../support/scratch-folder.ts";
 import type { Service } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
 import { fill, startLedger, TestClock, verifyLedger, warningOf } from "../support.ts";
-import { cacheOf, dataFolder, type Guarded, headsIn, immutable, rewind, startGuarded, storedAt } from "./support.ts";
+import { cacheOf, type Guarded, headsIn, immutable, rewind, startGuarded, storedAt } from "./support.ts";
 
 const gaugeOf = async ({ app }: Service) =>
   /^stoa_warning\{name="guard"\} (\d)$/m.exec(await (await fetch(app.metricsUrl as string)).text())?.[1];
@@ -72,7 +73,7 @@ it.concurrent("it gets no day sealed, neither by the clock nor by an operator", 
 
 /** A data folder of a replica that has served receipt 4 of another ledger, from the same database. */
 async function dataFolderOfAnother(database: Guarded["db"]["config"]): Promise<string> {
-  const dataDir = dataFolder();
+  const dataDir = scratchFolder();
   const folder = headFolder({ dataDir, database });
   const record = { seq: 4, hash: "b".repeat(64), recoveries: [], ledger: "a".repeat(64), database: folder.database };
   await folder.write(record);
@@ -136,7 +137,7 @@ it("it gets some time if it is only a late node of a cluster", async () => {
   const database = new Database({ address: db.config, connections: 2 });
   onTestFinished(() => database.close());
   const log = pino({ level: "silent" });
-  const folder = new HeadFolder(dataFolder(), "a database");
+  const folder = new HeadFolder(scratchFolder(), "a database");
   const guard = new HeadGuard({ db: database, folder, log, lookMs: 3_600_000 });
   onTestFinished(() => guard.stop());
   const shutdown = new AbortController();

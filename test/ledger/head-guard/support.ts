@@ -5,12 +5,6 @@ import { scratchFolder } from "../../support/scratch-folder.ts";
 import type { Service } from "../../support/service.ts";
 import { type LedgerUnderTest, type StoredRow, startLedger, type TestClock, unlockReceipts } from "../support.ts";
 
-/** A data folder that is removed after the last test of the file. */
-export function dataFolder(): string {
-  const path = scratchFolder();
-  return path;
-}
-
 export type Guarded = LedgerUnderTest & { dataDir: string };
 
 export const immutable = "public, max-age=31536000, immutable";
@@ -27,7 +21,7 @@ export async function startGuarded(
   count: number,
   {
     db,
-    dataDir = dataFolder(),
+    dataDir = scratchFolder(),
     lookMs = 3_600_000,
     clock,
   }: { db?: TestDatabase; dataDir?: string; lookMs?: number; clock?: TestClock } = {},

@@ -104,29 +104,4 @@ describe("a sealing transaction that fails at any of its statements", () => {
     expect(faults).toBe(4);
     expect(await verifyLedger(db)).toHaveLength(before + 1);
   });
-
-  it("seals nothing if the caller disconnects in the middle", async () => {
-    const before = (await verifyLedger(db)).length;
-    for (let number = 1; ; number++) {
-      const leave = new AbortController();
-      database.fault = async (at, _id, when) => {
-        if (at === number && when === "before") leave.abort(new Error("left"));
-      };
-      const sealing = sealBook(ledger, "left", "2026-03-01", leave.signal);
-      if (!(await hasLeft(sealing))) break;
-      expect(await verifyLedger(db)).toHaveLength(before);
-    }
-    expect(await verifyLedger(db)).toHaveLength(before + 1);
-  });
 });
-
-/** Whether a seal failed because its caller left. */
-function hasLeft(sealing: Promise<unknown>): Promise<boolean> {
-  return sealing.then(
-    () => false,
-    (error) => {
-      expect(error.message).toBe("left");
-      return true;
-    },
-  );
-}

@@ -4,7 +4,8 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { LedgerOperatorService } from "../../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { LedgerService } from "../../../gen/stoa/v1/ledger_service_pb.js";
 import type { Receipt } from "../../../gen/stoa/v1/receipt_pb.js";
-import { dataFolder, headsIn } from "../head-guard/support.ts";
+import { scratchFolder } from "../../support/scratch-folder.ts";
+import { headsIn } from "../head-guard/support.ts";
 import {
   asOperator,
   type LedgerUnderTest,
@@ -17,7 +18,7 @@ import {
   verifyLedger,
 } from "../support.ts";
 
-const dataDir = dataFolder();
+const dataDir = scratchFolder();
 let replicas: [LedgerUnderTest, LedgerUnderTest, LedgerUnderTest];
 let service: LedgerUnderTest;
 
