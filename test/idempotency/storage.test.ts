@@ -11,8 +11,8 @@ import { type Agent, type Moderated, startModerated } from "../support/moderatio
 import { recount } from "../support/recount.ts";
 import { type Service, startService } from "../support/service.ts";
 
-/** More than one step of a removal takes. */
-const edits = 300;
+/** More than one step of a removal takes: 100. */
+const edits = 120;
 let service: Moderated;
 let attacker: Agent;
 const body = "🏛".repeat(10_000);

@@ -226,6 +226,23 @@ export async function unlockReceipts(db: TestDatabase): Promise<void> {
   await db.rows("DROP TRIGGER IF EXISTS receipts_are_not_deleted");
 }
 
+/** Changes the hash of a receipt. @returns a function that restores it */
+export async function damageHash(db: TestDatabase, seq: number): Promise<() => Promise<void>> {
+  await unlockReceipts(db);
+  const [row] = await db.rows<{ hash: string }>("SELECT hash FROM receipts WHERE seq = ?", [seq]);
+  await db.rows("UPDATE receipts SET hash = REPEAT('a', 64) WHERE seq = ?", [seq]);
+  return async () => {
+    // Each start creates the triggers again.
+    await unlockReceipts(db);
+    await db.rows("UPDATE receipts SET hash = ? WHERE seq = ?", [row?.hash, seq]);
+  };
+}
+
+/** The seq of the newest receipt. */
+export async function headSeq(db: TestDatabase): Promise<number> {
+  return (await db.rows<{ seq: number }>("SELECT seq FROM ledger_head"))[0]?.seq as number;
+}
+
 export function ledgerClient(service: Service, protocol: Protocol = "grpc") {
   return service.connect(LedgerService, protocol);
 }

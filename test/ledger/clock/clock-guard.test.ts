@@ -1,21 +1,15 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { TestDatabase } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait.ts";
 import { type LedgerUnderTest, refusal, verifyLedger, warningOf } from "../support.ts";
-import { startGuarded, Times } from "./times.ts";
+import { held, sealedDays, startGuarded, Times } from "./times.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 const years = 3 * 365 * day;
-const held = { code: "Unavailable", error: "unavailable" };
 
 async function metricsOf(service: LedgerUnderTest): Promise<string> {
   return (await fetch(service.app.metricsUrl as string)).text();
-}
-
-async function days(db: TestDatabase): Promise<string[]> {
-  return (await db.rows<{ date: string }>("SELECT date FROM ledger_days ORDER BY date")).map(({ date }) => date);
 }
 
 /** Posts with the same idempotency key each time. */
@@ -173,7 +167,7 @@ it("three missed days are sealed at a start; more of them block all sealing", as
   await service.app.close();
   times.pass(3 * day);
   const three = await startGuarded(times, { db: service.db });
-  await waitUntil("three days", async () => (await days(service.db)).length === 3);
+  await waitUntil("three days", async () => (await sealedDays(service.db)).length === 3);
   await three.service.app.close();
 
   times.pass(4 * day);
@@ -182,5 +176,5 @@ it("three missed days are sealed at a start; more of them block all sealing", as
   expect(await refusal(next.sealDaily("2026-03-04"))).toEqual(held);
   expect(await warningOf(next)).toContain("4 missed days (2026-03-04 to 2026-03-07) would be sealed at once");
   await waitUntil("the daily clock", () => next.log.some(({ msg }) => msg === "nothing is sealed"));
-  expect(await days(service.db)).toHaveLength(3);
+  expect(await sealedDays(service.db)).toHaveLength(3);
 });

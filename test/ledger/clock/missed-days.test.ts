@@ -1,13 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { LedgerOperatorService } from "../../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { operate } from "../../operator/support.ts";
-import type { TestDatabase } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait.ts";
 import { asOperator, type LedgerUnderTest, refusal, verifyLedger } from "../support.ts";
-import { startGuarded, Times } from "./times.ts";
+import { held, sealedDays, startGuarded, Times } from "./times.ts";
 
 const day = 24 * 3_600_000;
-const held = { code: "Unavailable", error: "unavailable" };
 const bad = { code: "InvalidArgument", error: "bad_input", field: "date" };
 
 /** A ledger that began on 2026-03-01, six days ago. */
@@ -22,10 +20,6 @@ function catchUp(service: LedgerUnderTest, date: string) {
   return service.connect(LedgerOperatorService, "grpc").sealDaily({ date, catchUp: true }, asOperator);
 }
 
-async function days(db: TestDatabase): Promise<string[]> {
-  return (await db.rows<{ date: string }>("SELECT date FROM ledger_days ORDER BY date")).map(({ date }) => date);
-}
-
 const missed = ["2026-03-01", "2026-03-02", "2026-03-03", "2026-03-04", "2026-03-05", "2026-03-06"];
 
 describe("with an operator's approval", () => {
@@ -37,7 +31,7 @@ describe("with an operator's approval", () => {
     times.databaseMs += 61_000;
     expect(await refusal(catchUp(service, "2026-03-07"))).toEqual(bad);
     expect(await refusal(catchUp(service, "2026-02-30"))).toEqual(bad);
-    expect(await days(service.db)).toEqual([]);
+    expect(await sealedDays(service.db)).toEqual([]);
 
     const two = await catchUp(service, "2026-03-02");
     expect(two.dates).toEqual(missed.slice(0, 2));
@@ -47,7 +41,7 @@ describe("with an operator's approval", () => {
     // The daily sealing continues by itself as soon as three days are left.
     expect(dates[0]).toBe("2026-03-03");
     expect(dates).toEqual(missed.filter((date) => dates.includes(date)));
-    expect(await days(service.db)).toEqual(missed);
+    expect(await sealedDays(service.db)).toEqual(missed);
     // A comparison of the clocks that is under way may still find missed days.
     await waitUntil("no warning", async () => (await service.rest("/readyz")).body.warning === undefined);
     await service.seal();
@@ -93,7 +87,7 @@ describe("stoa seal", () => {
       out: [`to be sealed: 6 days, ${range}`],
       notes: [expect.stringContaining(`6 missed days (${range}) would be sealed at once`)],
     });
-    expect(await days(service.db)).toEqual([]);
+    expect(await sealedDays(service.db)).toEqual([]);
     expect(await seal("--catch-up", "--through", "2026-02-30")).toMatchObject({ status: 3 });
     expect(await seal("--catch-up", "--through", dates[0] as string)).toMatchObject({
       status: 0,
@@ -106,7 +100,7 @@ describe("stoa seal", () => {
     expect(await seal("--catch-up")).toEqual({ status: 0, out: ["sealed: no day"], notes: [] });
     expect(await seal()).toEqual({ status: 0, out: ["to be sealed: no day"], notes: [] });
     expect(await seal("--catch-up", "now")).toMatchObject({ status: 2 });
-    expect(await days(service.db)).toEqual(dates);
+    expect(await sealedDays(service.db)).toEqual(dates);
     await verifyLedger(service.db);
   });
 });

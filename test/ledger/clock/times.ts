@@ -1,3 +1,4 @@
+import type { TestDatabase } from "../../support/database.ts";
 import type { ServiceOptions } from "../../support/service.ts";
 import { startLedger } from "../support.ts";
 
@@ -35,4 +36,11 @@ export class Times {
 export async function startGuarded(times = new Times(), options: ServiceOptions = {}) {
   const service = await startLedger({ ...options, overrides: { ...times.overrides, ...options.overrides } });
   return { service, times };
+}
+
+export const held = { code: "Unavailable", error: "unavailable" };
+
+/** The dates that are sealed. */
+export async function sealedDays(db: TestDatabase): Promise<string[]> {
+  return (await db.rows<{ date: string }>("SELECT date FROM ledger_days ORDER BY date")).map(({ date }) => date);
 }

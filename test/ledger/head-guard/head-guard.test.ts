@@ -10,7 +10,7 @@ import { createTestDatabase, type TestDatabase } from "../../support/database.ts
 import { startGaleraRelay } from "../../support/galera-relay.ts";
 import { scratchFolder } from "../../support/scratch-folder.ts";
 import { waitUntil } from "../../support/wait.ts";
-import { fill, refusal, startLedger, unlockReceipts, verifyLedger, warningOf } from "../support.ts";
+import { fill, headSeq, refusal, startLedger, unlockReceipts, verifyLedger, warningOf } from "../support.ts";
 import { cacheOf, type Guarded, headsIn, immutable, rewind, startGuarded, storedAt } from "./support.ts";
 
 const never = new AbortController().signal;
@@ -37,10 +37,6 @@ async function beginGuard(db: TestDatabase, dataDir: string): Promise<HeadGuard>
   return guard;
 }
 
-async function headSeq(): Promise<number> {
-  return (await ledger.db.rows<{ seq: number }>("SELECT seq FROM ledger_head"))[0]?.seq as number;
-}
-
 describe("the head file", () => {
   it("names a receipt before its seal is acknowledged, and older files are removed", async () => {
     for (let count = 0; count < 3; count++) {
@@ -48,7 +44,7 @@ describe("the head file", () => {
       expect(headsIn(ledger.dataDir)).toMatchObject([{ seq: Number(seq), hash, recoveries: [] }]);
     }
     await Promise.all(Array.from({ length: 8 }, () => ledger.seal()));
-    const seq = await headSeq();
+    const seq = await headSeq(ledger.db);
     expect(headsIn(ledger.dataDir)).toMatchObject([{ seq, hash: (await storedAt(ledger.db, seq)).hash }]);
   });
 
@@ -71,7 +67,7 @@ describe("the head file", () => {
   });
 
   it("follows receipts of other replicas that are served here, which clients may then cache", async () => {
-    const seq = await headSeq();
+    const seq = await headSeq(ledger.db);
     await fill(ledger.db, 3);
     expect(await cacheOf(ledger, seq)).toBe(immutable);
     expect(await cacheOf(ledger, seq + 2)).toBe("no-cache");
@@ -105,7 +101,7 @@ describe("the head file", () => {
 
   it("may share its folder with those of other replicas and of another ledger", async () => {
     const { db, dataDir } = ledger;
-    const first = await headSeq();
+    const first = await headSeq(ledger.db);
     const foreign = await startGuarded(2, { dataDir });
     const other = await startGuarded(1, { db, dataDir });
     for (let round = 0; round < 3; round++) {
@@ -173,7 +169,7 @@ describe("the head file", () => {
 });
 
 it("a damaged row does not block sealing: a verification finds it", async () => {
-  const seq = await headSeq();
+  const seq = await headSeq(ledger.db);
   await fill(ledger.db, 1);
   const { hash } = await storedAt(ledger.db, seq);
   const setHash = (to: string) => ledger.db.rows("UPDATE receipts SET hash = ? WHERE seq = ?", [to, seq]);
@@ -186,7 +182,7 @@ it("a damaged row does not block sealing: a verification finds it", async () => 
 
 it("a damaged newest row is not remembered, so that it can be repaired", async () => {
   const dataDir = scratchFolder();
-  const seq = await headSeq();
+  const seq = await headSeq(ledger.db);
   const { hash, canonical } = await storedAt(ledger.db, seq);
   const setBytes = (to: Buffer | string) =>
     ledger.db.rows("UPDATE receipts SET canonical = ? WHERE seq = ?", [to, seq]);

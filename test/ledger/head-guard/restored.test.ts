@@ -13,7 +13,7 @@ import { createDatabaseWithSchema } from "../../support/database.ts";
 import { scratchFolder } from "../../support/scratch-folder.ts";
 import type { Service } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
-import { fill, startLedger, TestClock, verifyLedger, warningOf } from "../support.ts";
+import { fill, headSeq, startLedger, TestClock, verifyLedger, warningOf } from "../support.ts";
 import { cacheOf, type Guarded, headsIn, immutable, rewind, startGuarded, storedAt } from "./support.ts";
 
 const gaugeOf = async ({ app }: Service) =>
@@ -109,7 +109,7 @@ it.each([
   ["beyond", 4],
 ])("it is noticed after it has grown %s the served receipt", async (_, count) => {
   const { db } = ledger;
-  const [{ seq }] = (await db.rows<{ seq: number }>("SELECT seq FROM ledger_head")) as [{ seq: number }];
+  const seq = await headSeq(db);
   const restore = await rewind(db, seq - 2);
   await fill(db, count);
   await expect(ledger.seal()).rejects.toEqual(refused(new RegExp(`the database has another receipt ${seq} now`)));
@@ -122,7 +122,7 @@ it.each([
 
 it("no receipt of it is served as immutable, even before it is noticed", async () => {
   const { db } = ledger;
-  const [{ seq }] = (await db.rows<{ seq: number }>("SELECT seq FROM ledger_head")) as [{ seq: number }];
+  const seq = await headSeq(db);
   const restore = await rewind(db, seq - 2);
   expect(await cacheOf(ledger, seq - 2)).toBe("no-cache");
   await fill(db, 2);
@@ -142,7 +142,7 @@ it("it gets some time if it is only a late node of a cluster", async () => {
   onTestFinished(() => guard.stop());
   const shutdown = new AbortController();
   const own = await Ledger.open({ db: database, now: Date.now, log, guard, signal: shutdown.signal });
-  const [{ seq }] = (await db.rows<{ seq: number }>("SELECT seq FROM ledger_head")) as [{ seq: number }];
+  const seq = await headSeq(db);
   const restore = await rewind(db, seq - 1);
   const { transaction } = database;
   let calls = 0;

@@ -1,6 +1,6 @@
 // How streams end, http/streams/ends.test.ts tells.
 import { beforeAll, describe, expect, it } from "vitest";
-import { fill, type LedgerUnderTest, startLedger } from "../support.ts";
+import { fill, headSeq, type LedgerUnderTest, startLedger } from "../support.ts";
 import { type CountedDatabase, createCountedDatabase, untilQuiet } from "./database-reads.ts";
 import { drain, receive, take } from "./followers.ts";
 
@@ -41,7 +41,7 @@ it.each([
 describe("while nothing is sealed", () => {
   it("server-sent events have comments, and then continue with new receipts", async () => {
     const leave = new AbortController();
-    const [{ seq }] = (await db.rows<{ seq: number }>("SELECT seq FROM ledger_head")) as [{ seq: number }];
+    const seq = await headSeq(db);
     const response = await fetch(`${service.url}/api/v1/house/receipts/stream?follow=true&from=${seq}`, {
       headers: { accept: "text/event-stream" },
       signal: leave.signal,
@@ -67,7 +67,7 @@ describe("while nothing is sealed", () => {
   });
 
   it("newline-delimited JSON has empty lines", async () => {
-    const [{ seq }] = (await db.rows<{ seq: number }>("SELECT seq FROM ledger_head")) as [{ seq: number }];
+    const seq = await headSeq(db);
     const response = await fetch(`${service.url}/api/v1/house/receipts/stream?follow=true&from=${seq}`);
     let text = "";
     let sealed = false;

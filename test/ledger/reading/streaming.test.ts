@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { fill, type LedgerUnderTest, startLedger, unlockReceipts, verifyLedger } from "../support.ts";
+import { fill, headSeq, type LedgerUnderTest, startLedger, unlockReceipts, verifyLedger } from "../support.ts";
 import { drain, forms, receive, receiveParts, StreamFailure, take } from "./followers.ts";
 
 /** More than one page. */
@@ -12,10 +12,6 @@ beforeAll(async () => {
   b = await startLedger({ db: a.db });
   await fill(a.db, backlog - 1);
 });
-
-async function headSeq(): Promise<number> {
-  return (await a.db.rows<{ seq: number }>("SELECT seq FROM ledger_head"))[0]?.seq as number;
-}
 
 function seqs(from: number, to: number): number[] {
   return Array.from({ length: to - from + 1 }, (_, index) => from + index);
@@ -34,7 +30,7 @@ const rest = (form: string) => form === "ndjson" || form === "sse";
 
 describe.each(forms)("a stream over %s", (form) => {
   it("sends the existing receipts, then new ones", async () => {
-    const head = await headSeq();
+    const head = await headSeq(a.db);
     const leave = new AbortController();
     const stream = receive(a, form, { follow: true }, leave.signal);
     const old = await take(stream, head);
@@ -53,14 +49,14 @@ describe.each(forms)("a stream over %s", (form) => {
   });
 
   it("ends at the head when it does not follow", async () => {
-    const head = await headSeq();
+    const head = await headSeq(a.db);
     expect((await drain(receive(a, form, { from: 50 }))).map(({ seq }) => seq)).toEqual(seqs(50, head));
     expect((await drain(receive(a, form, { from: head, follow: false }))).map(({ seq }) => seq)).toEqual([head]);
     expect(await drain(receive(a, form, { from: head + 1 }))).toEqual([]);
   });
 
   it("may begin with the first receipt at the earliest, and at most one beyond the head", async () => {
-    const head = await headSeq();
+    const head = await headSeq(a.db);
     const leave = new AbortController();
     const stream = receive(a, form, { from: head + 1, follow: true }, leave.signal);
     const next = take(stream, 1);
@@ -79,7 +75,7 @@ describe.each(forms)("a stream over %s", (form) => {
 });
 
 it("a stream sends each receipt once to a client that reconnects during sealing, at any instance", async () => {
-  const first = (await headSeq()) + 1;
+  const first = (await headSeq(a.db)) + 1;
   const last = first + 23;
   const sealing = (async () => {
     for (let seq = first; seq <= last; seq++) await (seq % 2 ? a : b).seal();
@@ -116,7 +112,7 @@ describe("newline-delimited JSON", () => {
 describe("server-sent events", () => {
   it("have the seq as id, and resume after Last-Event-ID", async () => {
     const never = new AbortController().signal;
-    const head = await headSeq();
+    const head = await headSeq(a.db);
     const all = await drain(receiveParts(a, "sse", { from: 1 }, never));
     expect(all.map(({ id }) => Number(id))).toEqual(seqs(1, head));
     expect(JSON.parse(all[1]?.data as string)).toEqual((await a.rest("house/receipts/2")).body.receipt);
@@ -131,7 +127,7 @@ describe("server-sent events", () => {
 
   it("report a failure before the first event by the status, and later as an event", async () => {
     const never = new AbortController().signal;
-    const head = await headSeq();
+    const head = await headSeq(a.db);
     const beyond = receiveParts(a, "sse", {}, never, { "last-event-id": `${head + 5}` });
     expect(await failureOf(drain(beyond))).toEqual({ code: "not_found", status: 404 });
   });

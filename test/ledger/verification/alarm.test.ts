@@ -5,7 +5,7 @@ import { Alarm } from "../../../src/ledger/verification/alarm.ts";
 import { chainStart } from "../../../src/receipt/verify.ts";
 import { Database } from "../../../src/store/database/database.ts";
 import { waitUntil } from "../../support/wait.ts";
-import { fill, type LedgerUnderTest, startLedger, unlockReceipts } from "../support.ts";
+import { damageHash, fill, type LedgerUnderTest, startLedger } from "../support.ts";
 
 const never = new AbortController().signal;
 const verify = async (target: LedgerUnderTest, from = 0) => (await target.rest(`/house/verify?from=${from}`)).body;
@@ -42,21 +42,9 @@ async function grow(): Promise<number> {
   return seq;
 }
 
-/** Changes a receipt. @returns a function that restores it */
-async function damage({ db }: LedgerUnderTest, seq: number): Promise<() => Promise<unknown>> {
-  await unlockReceipts(db);
-  const [row] = await db.rows<{ hash: string }>("SELECT hash FROM receipts WHERE seq = ?", [seq]);
-  await db.rows("UPDATE receipts SET hash = REPEAT('a', 64) WHERE seq = ?", [seq]);
-  return async () => {
-    // Each start creates the triggers again.
-    await unlockReceipts(db);
-    await db.rows("UPDATE receipts SET hash = ? WHERE seq = ?", [row?.hash, seq]);
-  };
-}
-
 describe("the alarm", () => {
   it("is known to every replica and after a restart, until the whole chain has verified", async () => {
-    const mend = await damage(target, 4);
+    const mend = await damageHash(target.db, 4);
     expect((await verify(target)).verify_ok).toBe(false);
     for (const replica of [target, quick]) expect(await warning(replica)).toMatch(/receipt 4, wrong_hash: /);
 
@@ -72,14 +60,14 @@ describe("the alarm", () => {
   });
 
   it("reaches a replica without readiness checks", async () => {
-    const mend = await damage(target, 2);
+    const mend = await damageHash(target.db, 2);
     await verify(target);
     await waitUntil("the log", () => quick.log.some(({ level, seq }) => level === 50 && seq === 2));
     await mend();
   });
 
   it("names the first receipt that any verification has found", async () => {
-    const mends = [await damage(target, 3), await damage(target, 6)];
+    const mends = [await damageHash(target.db, 3), await damageHash(target.db, 6)];
     await verify(target, 5);
     expect(await warning(target)).toContain("receipt 6");
     await verify(target);
@@ -90,7 +78,7 @@ describe("the alarm", () => {
   });
 
   it("is raised although it cannot be stored, and is stored when that is possible again", async () => {
-    const mend = await damage(quick, 2);
+    const mend = await damageHash(quick.db, 2);
     await quick.db.rows(refuseUpdates);
     expect((await verify(quick)).broken_at).toBe(2);
     expect(await warning(quick)).toContain("receipt 2");
@@ -102,7 +90,7 @@ describe("the alarm", () => {
   });
 
   it("does not make readiness checks wait for a lock if it could not be stored", async () => {
-    const mend = await damage(target, 2);
+    const mend = await damageHash(target.db, 2);
     await target.db.rows(refuseUpdates);
     expect((await verify(target)).broken_at).toBe(2);
     const holder = await target.db.pool.getConnection();
@@ -163,7 +151,7 @@ describe("a start", () => {
     ["the last that was verified", 0],
   ])("finds damage to %s", async (_, after) => {
     const seq = (await grow()) + after;
-    const mend = await damage(target, seq);
+    const mend = await damageHash(target.db, seq);
     const second = await startLedger({ db: target.db });
     for (const replica of [second, target]) expect(await warning(replica)).toContain(`receipt ${seq}, wrong_hash`);
     await second.app.close();
@@ -172,7 +160,7 @@ describe("a start", () => {
 
   it("verifies the whole chain after damage to receipts that were good", async () => {
     await verify(target);
-    const mend = await damage(target, 4);
+    const mend = await damageHash(target.db, 4);
     await verify(target);
     const second = await startLedger({ db: target.db });
     expect(second.log).toContainEqual(expect.objectContaining({ count: 3, lastGood: 3, isGood: false }));

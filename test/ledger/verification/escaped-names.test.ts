@@ -26,8 +26,6 @@ async function storedEvidence(): Promise<string> {
 
 const cases: JsonObject[] = [
   { a: 1, "x\\": 1 },
-  { a: 1, 'x"': 1 },
-  { a: 1, "x\n": 1 },
   { list: [{ b: { "\u0000y": "z" } }, { b: { '"': ["\\"] } }] },
   { '"__proto__': { "\t": { "\u001f": null } } },
 ];

@@ -2,7 +2,7 @@
 import { beforeAll, expect, it } from "vitest";
 import { LedgerService } from "../../../gen/stoa/v1/ledger_service_pb.js";
 import { waitUntil } from "../../support/wait.ts";
-import { type LedgerUnderTest, startLedger, TestClock, unlockReceipts } from "../support.ts";
+import { damageHash, type LedgerUnderTest, startLedger, TestClock } from "../support.ts";
 
 let service: LedgerUnderTest;
 /** The newest receipt; each test seals one of its own, which ends the reuse of older reports. */
@@ -16,15 +16,6 @@ const seal = async () => {
 
 const verify = async (from: number, { rest } = service) => (await rest(`/house/verify?from=${from}`)).body;
 
-/** Changes the newest receipt. @returns a function that restores it */
-async function damage(): Promise<() => Promise<unknown>> {
-  const { db } = service;
-  await unlockReceipts(db);
-  const [row] = await db.rows<{ hash: string }>("SELECT hash FROM receipts WHERE seq = ?", [seq]);
-  await db.rows("UPDATE receipts SET hash = REPEAT('a', 64) WHERE seq = ?", [seq]);
-  return () => db.rows("UPDATE receipts SET hash = ? WHERE seq = ?", [row?.hash, seq]);
-}
-
 /** A report that was made before; it says its age in whole seconds, rounded up. */
 const reused = { asymmetricMatch: (age: unknown) => Number(age) > 0 };
 
@@ -33,7 +24,7 @@ it("a report is reused and says its age over every protocol", async () => {
   const first = await verify(1);
   expect(first).toMatchObject({ verify_ok: true, to: seq, age_seconds: 0 });
   // A new verification would find this. The chain is not read again.
-  const mend = await damage();
+  const mend = await damageHash(service.db, seq);
   expect(await verify(0)).toEqual({ ...first, age_seconds: reused });
   for (const protocol of ["grpc", "grpc-web", "connect"] as const) {
     const reply = await service.connect(LedgerService, protocol).verifyChain({ from: 1n });
@@ -59,7 +50,7 @@ it("a receipt that was sealed after the report is verified", async () => {
 
 it("a report of a fault is not reused", async () => {
   await seal();
-  const mend = await damage();
+  const mend = await damageHash(service.db, seq);
   expect(await verify(1)).toMatchObject({ verify_ok: false, broken_at: seq, age_seconds: 0 });
   expect(await verify(1)).toMatchObject({ verify_ok: false, broken_at: seq, age_seconds: 0 });
   await mend();
@@ -69,7 +60,7 @@ it("a report is forgotten after a while", async () => {
   const forgetful = await startLedger({ db: service.db, overrides: { verificationAgeMs: 50 } });
   await seal();
   expect(await verify(1, forgetful)).toMatchObject({ verify_ok: true });
-  await damage();
+  await damageHash(service.db, seq);
   await expect
     .poll(() => verify(1, forgetful), { timeout: 50_000 })
     .toMatchObject({ verify_ok: false, broken_at: seq });
@@ -80,7 +71,7 @@ it("the seal of a day runs its own verification, which raises the alarm", async 
   service = await startLedger({ clock, overrides: { verificationAgeMs: 3_600_000 } });
   seq = Number((await service.seal({ session: "2026-01-05" })).seq);
   expect(await verify(1)).toMatchObject({ verify_ok: true });
-  await damage();
+  await damageHash(service.db, seq);
   clock.set("2026-01-06T12:00:00Z");
   await waitUntil("the day", async () => (await service.rest("house/receipts/3")).status === 200);
   const { receipt } = (await service.rest("house/receipts/3")).body;

@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from "vitest";
 import { exchangeHttp2, openSession } from "../../http/recorded/exchange.ts";
 import { afterFile } from "../../support/after-file.ts";
 import { waitUntil } from "../../support/wait.ts";
-import { fill, type LedgerUnderTest, ledgerClient, refusal, startLedger, verifyLedger } from "../support.ts";
+import { fill, type LedgerUnderTest, ledgerClient, refusal, startLedger } from "../support.ts";
 
 /** More than one batch, so that there is something left to read. */
 const count = 41;
@@ -11,13 +11,20 @@ const count = 41;
 const guardLookMs = 3_600_000;
 
 let target: LedgerUnderTest;
+/** These two reuse a report, which a call gets that reads the head so late that the run has ended: it only says its age. */
+let patient: LedgerUnderTest;
 /** Its callers wait only shortly for each other. */
 let impatient: LedgerUnderTest;
 beforeAll(async () => {
   target = await startLedger({ overrides: { guardLookMs } });
   await fill(target.db, count - 1);
-  impatient = await startLedger({ db: target.db, overrides: { guardLookMs, verificationWaitMs: 30 } });
+  const reusing = { guardLookMs, verificationAgeMs: 3_600_000 };
+  patient = await startLedger({ db: target.db, overrides: reusing });
+  impatient = await startLedger({ db: target.db, overrides: { ...reusing, verificationWaitMs: 30 } });
 });
+
+/** The reply of a run, without the age that its report has for a caller. */
+const reportOf = ({ body: { age_seconds: _, ...report } }: { body: Record<string, unknown> }) => report;
 
 /** Runs `work` while another connection has locked the receipts, so that readers wait. */
 async function withHeldBack<T>(work: (release: () => Promise<void>) => Promise<T>): Promise<T> {
@@ -55,7 +62,7 @@ async function waiting(): Promise<number> {
 }
 
 it("verifications share one run if they are identical; others wait, and each gets its own result", async () => {
-  const askFor = askInOrder(target);
+  const askFor = askInOrder(patient);
   const ask = (from: number) => askFor(`/house/verify?from=${from}`);
   const same = await withHeldBack(async (release) => {
     const first = ask(0);
@@ -70,11 +77,10 @@ it("verifications share one run if they are identical; others wait, and each get
       [true, 5, count - 4],
       [true, 9, count - 8],
     ]);
-    return replies.map(({ body }) => body);
+    return replies.map(reportOf);
   });
-  expect(same).toHaveLength(4);
   // They have the same duration, so there was one run.
-  expect(new Set(same.map((body) => JSON.stringify(body))).size).toBe(1);
+  expect(same).toEqual(Array.from({ length: 4 }, () => same[0]));
   expect(same[0]).toMatchObject({ verify_ok: true, from: 1, count });
 });
 
@@ -118,7 +124,7 @@ it("verifications of different parts wait for a limited time, and are then unava
     await ask("/readyz");
     await release();
     expect((await first).body).toMatchObject({ verify_ok: true, count });
-    expect((await same).body).toEqual((await first).body);
+    expect(reportOf(await same)).toEqual(reportOf(await first));
   });
   expect((await impatient.rest("/house/verify?from=2")).body).toMatchObject({ verify_ok: true, count: count - 1 });
 });
@@ -140,21 +146,4 @@ it("verifications end when no caller waits any more", async () => {
     expect((await newcomer).body).toMatchObject({ verify_ok: true, count });
   });
   expect(target.log.filter(({ level }) => level === 50)).toEqual([]);
-});
-
-it("verifications are correct while receipts are being sealed", async () => {
-  const sealing = Promise.all(
-    Array.from({ length: 4 }, async () => {
-      for (let number = 0; number < 8; number++) await target.seal();
-    }),
-  );
-  let done = false;
-  void sealing.then(() => {
-    done = true;
-  });
-  const reports = [];
-  while (!done) reports.push((await target.rest("/house/verify")).body);
-  await sealing;
-  expect(reports.every(({ verify_ok }) => verify_ok)).toBe(true);
-  expect(await verifyLedger(target.db)).toHaveLength(count + 32);
 });

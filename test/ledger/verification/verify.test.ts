@@ -1,12 +1,9 @@
 import { createHash } from "node:crypto";
-import fc from "fast-check";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { TestDatabase } from "../../support/database.ts";
-import { waitUntil } from "../../support/wait.ts";
 import {
   fill,
   type LedgerUnderTest,
-  openLedger,
   type StoredRow,
   startLedger,
   unlockReceipts,
@@ -99,37 +96,6 @@ describe("damage to the stored rows", () => {
     await db.rows("UPDATE receipts SET canonical = ?, hash = ? WHERE seq = ?", [canonical, hash, seq]);
   }
 
-  it("is found at the right seq, whichever byte of any receipt has changed", async () => {
-    const { ledger } = await openLedger(db);
-    const never = new AbortController().signal;
-    await fc.assert(
-      fc.asyncProperty(
-        fc.integer({ min: 1, max: length }),
-        fc.nat(),
-        fc.integer({ min: 1, max: 255 }),
-        async (seq, at, flip) => {
-          const { canonical } = rows[seq - 1] as StoredRow;
-          const changed = Buffer.from(canonical);
-          const index = at % changed.length;
-          changed[index] = (changed[index] as number) ^ flip;
-          await setCanonical(seq, changed);
-          const report = await ledger.verifier.verify(never, 1);
-          expect(report).toMatchObject({
-            verifyOk: false,
-            brokenAt: seq,
-            to: seq,
-            count: seq - 1,
-            head: hashOf(seq - 1),
-          });
-          expect(report.reason).toMatch(/^wrong_hash: /);
-          await setCanonical(seq, canonical);
-          expect((await ledger.verifier.verify(never, 1)).verifyOk).toBe(true);
-        },
-      ),
-      { numRuns: 15 },
-    );
-  });
-
   it("is found at the next receipt if the hash was changed too", async () => {
     const { canonical } = rows[4] as StoredRow;
     const forged = Buffer.from(canonical.toString("utf8").replace('"filler"', '"forger"'));
@@ -147,9 +113,7 @@ describe("damage to the stored rows", () => {
 
   it.each<[string, string[], number, string, number?]>([
     ["a changed hash", ["UPDATE receipts SET hash = REPEAT('a', 64) WHERE seq = 5"], 5, "wrong_hash"],
-    ["a changed prev_hash", ["UPDATE receipts SET prev_hash = REPEAT('a', 64) WHERE seq = 5"], 5, "wrong_prev_hash"],
     ["a first row that is gone", ["DELETE FROM receipts WHERE seq = 1"], 1, "gap"],
-    ["a row in the middle that is gone", ["DELETE FROM receipts WHERE seq = 5"], 5, "gap"],
     ["a tail that is gone", ["DELETE FROM receipts WHERE seq > 8"], 9, "truncated"],
     [
       "a row beyond the head",
@@ -196,16 +160,5 @@ describe("damage to the stored rows", () => {
     expect(await verify(6)).toMatchObject({ verify_ok: false, broken_at: 5, from: 6, count: 0 });
     expect(await verify(7)).toMatchObject({ verify_ok: true, from: 7, count: 6, broken_at: null });
     expect(await verify(length)).toMatchObject({ verify_ok: true, count: 1 });
-  });
-
-  it("is reported until the whole chain has verified again", async () => {
-    await db.rows("UPDATE receipts SET hash = REPEAT('a', 64) WHERE seq = 5");
-    await verify(0);
-    await db.rows("UPDATE receipts SET hash = ? WHERE seq = 5", [hashOf(5)]);
-    expect((await verify(9)).verify_ok).toBe(true);
-    expect((await service.rest("/readyz")).body.warning).toContain("receipt 5");
-    expect((await verify(1)).verify_ok).toBe(true);
-    // The head guard, which knows receipts that other cases remove, checks again.
-    await waitUntil("no warning", async () => (await service.rest("/readyz")).body.warning === undefined);
   });
 });
