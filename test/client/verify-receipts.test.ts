@@ -2,9 +2,8 @@ import { describe, expect, it } from "vitest";
 import { getObject } from "../../src/client/http.ts";
 import { readLink } from "../../src/client/ledger.ts";
 import { type VerifyOptions, verifyReceipts } from "../../src/client/receipts.ts";
-import { buildChain, type LooseDocument, otherHash, zeros } from "../receipt/chain.ts";
+import { buildChain, type LooseDocument, otherHash, recovered, zeros } from "../receipt/chain.ts";
 import { misleadEngine } from "../receipt/misread-names.ts";
-import { recovered } from "../receipt/vectors/defect.ts";
 import { waitUntil } from "../support/wait.ts";
 import { answerStream, collect, type FakeStoa, refuse, type Shown, show, shownChain, startFake } from "./fake-stoa.ts";
 

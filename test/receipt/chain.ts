@@ -1,4 +1,4 @@
-// Builds chains for vectors and tests, with or without a defect. The bytes come from npm's canonicalize and not from
+// Builds chains for tests, with or without a defect. The bytes come from npm's canonicalize and not from
 // src/receipt, so that a bug there cannot hide in its own test data.
 import { createHash } from "node:crypto";
 import oracle from "canonicalize";
@@ -100,15 +100,14 @@ export function buildChain(
   return chain;
 }
 
-/** The receipt in the form of a vector file. */
-export function toVector({ seq, prevHash, hash, bytes }: Receipt): VectorReceipt {
-  const recorded = { seq, prev_hash: prevHash, hash };
-  try {
-    const canonical = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    return { ...recorded, canonical };
-  } catch {
-    return { ...recorded, canonical_base64: Buffer.from(bytes).toString("base64") };
-  }
+/** Makes receipt `seq` a recovery that abandons another receipt. */
+export function recovered(seq: number, abandonedSeq: number, abandonedHash: string): { [seq: number]: Change } {
+  const document = (document: LooseDocument) => {
+    const { count, head } = document.body;
+    const note = "Restored from the backup of the night.";
+    document.body = { type: "recovery", count, head, abandoned_seq: abandonedSeq, abandoned_hash: abandonedHash, note };
+  };
+  return { [seq]: { document } };
 }
 
 /** The exact bytes of a receipt in a vector file. */

@@ -3,7 +3,6 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { vectorFiles } from "../../scripts/vectors.ts";
 import { contradiction, rivalOf } from "../../src/receipt/recovery.ts";
 import { chainStart, type Finding, type Link, verifyEnd, verifyNext } from "../../src/receipt/verify.ts";
 import { buildChain, bytesOf, type Receipt, sha256, type Vector, type VectorReceipt } from "./chain.ts";
@@ -38,12 +37,6 @@ function findingOf({ previous, receipts, head }: Omit<Vector, "description" | "e
 }
 
 describe("vectors", () => {
-  it("are the output of scripts/vectors.ts", () => {
-    const files = vectorFiles();
-    expect(paths).toEqual([...files.keys()].sort());
-    for (const [path, text] of files) expect(textOf(path), path).toBe(text);
-  });
-
   it("give the findings that they promise", () => {
     for (const { path, vector } of vectors) {
       const finding = findingOf(vector);

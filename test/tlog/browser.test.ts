@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { publishModules } from "../../src/site/browser-modules.ts";
 import { openPage, startBrowser } from "../support/browser.ts";
 import { serveHttp } from "../support/http-server.ts";
-import type { LogVector } from "./vectors/vector.ts";
+import type { LogVector } from "./vector.ts";
 
 const folder = new URL("../vectors/log/", import.meta.url);
 const vectors = readdirSync(folder, { recursive: true, encoding: "utf8" })

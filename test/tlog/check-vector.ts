@@ -17,7 +17,7 @@ import { CompactRange } from "../../src/tlog/tree/compact-range.ts";
 import { leafInput, type TreeHasher } from "../../src/tlog/tree/hashing.ts";
 import { checkInclusion } from "../../src/tlog/tree/proofs.ts";
 import { checkConsistency } from "./consistency.ts";
-import type { LogVector, Outcome } from "./vectors/vector.ts";
+import type { LogVector, Outcome } from "./vector.ts";
 
 type Input = LogVector["input"];
 

@@ -1,8 +1,7 @@
 // Consistency proofs of RFC 6962, section 2.1.2. Stoa itself needs none: it computes both roots from tiles. FORMAT.md says how
-// others make and verify them, and the vectors are made and checked by this. It runs in browsers, too.
+// others make and verify them, and the vectors are checked by this. It runs in browsers, too.
 import { equalBytes } from "../../src/tlog/encoding.ts";
 import { TlogError } from "../../src/tlog/error.ts";
-import type { TiledTree } from "../../src/tlog/tiles/tiled-tree.ts";
 import { type AnySha256, hashBytes, nodeInput } from "../../src/tlog/tree/hashing.ts";
 import type { Tree } from "../../src/tlog/tree/proofs.ts";
 import { inclusionRanges, isSize, perfectSubtrees, type Range, type Subtree } from "../../src/tlog/tree/ranges.ts";
@@ -12,7 +11,7 @@ import { inclusionRanges, isSize, perfectSubtrees, type Range, type Subtree } fr
  * RFC 6962. There are none between equal sizes.
  * @throws TlogError `out_of_range` for an older tree that is empty or larger
  */
-export function consistencyRanges(older: number, newer: number): Range[] {
+function consistencyRanges(older: number, newer: number): Range[] {
   // The way to the last entry of the older tree, from the largest subtree on that ends with it.
   const path = inclusionRanges(older - 1, newer);
   if (older === newer) return [];
@@ -20,11 +19,6 @@ export function consistencyRanges(older: number, newer: number): Range[] {
   const rest = path.slice(height);
   // The older tree itself needs no hash: the verifier knows its root.
   return index === 0 ? rest : [[index * 2 ** height, older], ...rest];
-}
-
-/** The consistency proof between two sizes of a tree. @throws TlogError `bad_tile`, `wrong_tile`, `out_of_range` */
-export function proveConsistency(tree: TiledTree, older: number, newer = tree.size): Promise<Uint8Array[]> {
-  return Promise.all(consistencyRanges(older, newer).map((range) => tree.hash(range)));
 }
 
 /**

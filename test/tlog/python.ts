@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { Outcome } from "./vectors/vector.ts";
+import type { Outcome } from "./vector.ts";
 
 const python = existsSync("/usr/bin/python3") ? "/usr/bin/python3" : "python3";
 const script = fileURLToPath(new URL("verify.py", import.meta.url));

@@ -10,7 +10,7 @@ import { checkVector } from "./check-vector.ts";
 import { changedBytes, changedText } from "./mutations.ts";
 import { functions } from "./node-functions.ts";
 import { checkInPython } from "./python.ts";
-import type { LogVector, Outcome } from "./vectors/vector.ts";
+import type { LogVector, Outcome } from "./vector.ts";
 
 const vectorFolder = new URL("../vectors/log/", import.meta.url);
 const vectorFiles = readdirSync(vectorFolder, { recursive: true, encoding: "utf8" }).filter((path) =>

@@ -1,9 +1,18 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { toBase64 } from "../../src/tlog/encoding.ts";
+import { formatContent, parseContent } from "../../src/tlog/entries/content.ts";
+import type { Entry } from "../../src/tlog/entries/entry.ts";
+import { formatEntry, parseEntry } from "../../src/tlog/entries/entry-text.ts";
+import { formatVkey, parseVkey } from "../../src/tlog/notes/key.ts";
+import { formatNote, parseNote } from "../../src/tlog/notes/note.ts";
+import { formatExtra, parseExtra } from "../../src/tlog/proofs/extra.ts";
+import { formatProof, parseProof } from "../../src/tlog/proofs/tlog-proof.ts";
+import { formatBundle, parseBundle } from "../../src/tlog/tiles/bundle.ts";
+import { formatTilePath, parseTilePath } from "../../src/tlog/tiles/tile-path.ts";
 import { checkVector } from "./check-vector.ts";
-import { functions, hasher } from "./node-functions.ts";
-import { logVectorFiles } from "./vectors/all.ts";
-import type { LogVector } from "./vectors/vector.ts";
+import { functions, hasher, sha256 } from "./node-functions.ts";
+import type { LogVector } from "./vector.ts";
 
 const folder = new URL("../vectors/log/", import.meta.url);
 const paths = readdirSync(folder, { recursive: true, encoding: "utf8" })
@@ -13,11 +22,30 @@ const textOf = (path: string) => readFileSync(new URL(path, folder), "utf8");
 const vectors = paths.map((path) => ({ path, vector: JSON.parse(textOf(path)) as LogVector }));
 const format = readFileSync(new URL("../../src/tlog/FORMAT.md", import.meta.url), "utf8");
 
+/** What the library writes of what it has read, and what it read, by check. What has several forms is not compared. */
+const rewritten: { [check: string]: (input: { [name: string]: never }) => unknown } = {
+  tile_path: ({ path }) => [formatTilePath(parseTilePath(path)), path],
+  bundle: ({ bundle, width }) => [toBase64(formatBundle(parseBundle(Buffer.from(bundle, "base64"), width))), bundle],
+  vkey: async ({ vkey }) => [formatVkey(await parseVkey(vkey, sha256)), vkey],
+  checkpoint: ({ note }) => [asText(formatNote(parseNote(Buffer.from(note)))), note],
+  entry: ({ entry }) => {
+    const { type, ...parsed } = parseEntry(Buffer.from(entry));
+    return type === "unknown" ? [] : [formatEntry({ type, ...parsed } as Entry), entry];
+  },
+  content: ({ kind, content }) => [formatContent(kind, parseContent(kind, content) as never), content],
+  item: ({ proof }) => {
+    const parsed = parseProof(Buffer.from(proof));
+    return [asText(formatProof({ ...parsed, extra: formatExtra(parseExtra(parsed.extra)) })), proof];
+  },
+};
+const asText = (bytes: Uint8Array) => Buffer.from(bytes).toString();
+
 describe("vectors", () => {
-  it("are the output of scripts/vectors.ts", async () => {
-    const files = await logVectorFiles();
-    expect(paths).toEqual([...files.keys()].sort());
-    for (const [path, text] of files) expect(textOf(path), path).toBe(text);
+  it("are what the library writes, if they are valid", async () => {
+    for (const { path, vector } of vectors.filter(({ vector }) => vector.expect.ok)) {
+      const [written, text] = ((await rewritten[vector.check]?.(vector.input as never)) ?? []) as string[];
+      expect(written, path).toBe(text);
+    }
   });
 
   it("give the outcomes that they promise", async () => {

@@ -1,6 +1,6 @@
 // Checks vectors with WebCrypto. A test runs it in a browser.
 import { checkVector } from "./check-vector.ts";
-import type { LogVector, Outcome } from "./vectors/vector.ts";
+import type { LogVector, Outcome } from "./vector.ts";
 
 const sha256 = async (bytes: Uint8Array<ArrayBuffer>) => new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
 
