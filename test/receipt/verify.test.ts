@@ -45,6 +45,15 @@ describe("vectors", () => {
     }
   });
 
+  it("have every fault for which FORMAT.md has a rule", () => {
+    const rules = readFileSync(new URL("../../src/receipt/FORMAT.md", import.meta.url), "utf8").match(
+      /^\| \d+ \|.*$/gm,
+    );
+    const named = rules?.flatMap((rule) => rule.split("|")[3]?.match(/(?<=`)\w+(?=`)/g) ?? []);
+    const found = vectors.flatMap(({ vector }) => (vector.expect.ok ? [] : [vector.expect.fault]));
+    expect(new Set(named)).toEqual(new Set(found));
+  });
+
   it("get the same findings from a verifier in Python that was written from FORMAT.md", () => {
     const python = existsSync("/usr/bin/python3") ? "/usr/bin/python3" : "python3";
     const script = fileURLToPath(new URL("verify.py", import.meta.url));
