@@ -42,14 +42,13 @@ async function removePost() {
 /** The failures of everything that reads a row of these tables, apart from the refusals that have their reason. */
 async function failures(): Promise<unknown[]> {
   const failed: unknown[] = [];
-  for (const call of [seal, removePost]) {
+  const write = async (call: () => Promise<unknown>) => {
     const outcome = await call().then(
       () => undefined,
       (error: unknown) => refusal(Promise.reject(error)),
     );
     if (outcome !== undefined && outcome.error !== "unavailable") failed.push(outcome);
-  }
-  const reads = ["/readyz", "house/receipts", "house/receipts/1", "/house/verify?from=0", "moderations"];
+  };
   const read = async (path: string) => {
     const { status, body } = await service.rest(path);
     if (status !== 200 && (status !== 503 || body.error !== "unavailable")) failed.push({ path, status, body });
@@ -58,7 +57,8 @@ async function failures(): Promise<unknown[]> {
     const { status } = await fetch(service.app.metricsUrl as string);
     if (status !== 200) failed.push({ metrics: status });
   };
-  await Promise.all([...reads.map(read), readMetrics()]);
+  const reads = ["/readyz", "house/receipts", "house/receipts/1", "/house/verify?from=0", "moderations"];
+  await Promise.all([write(seal), write(removePost), ...reads.map(read), readMetrics()]);
   return failed;
 }
 
@@ -83,8 +83,8 @@ async function withDamage(table: string, statement: string, work: () => Promise<
 
 /** The statements that damage each column, with the least and the largest of each type that no version of Stoa stores. */
 async function damageOf(table: string): Promise<string[]> {
-  const [row] = await service.db.rows<Row>(`SELECT * FROM ${table} WHERE id = 1`);
-  return Object.entries(row as Row).flatMap(([column, value]) =>
+  const [{ id: _, ...row }] = (await service.db.rows<Row>(`SELECT * FROM ${table} WHERE id = 1`)) as [Row];
+  return Object.entries(row).flatMap(([column, value]) =>
     (typeof value === "number" ? ["-1", "9223372036854775807"] : ["''", "'2026-13-99'"]).map(
       (to) => `UPDATE IGNORE ${table} SET ${column} = ${to}`,
     ),

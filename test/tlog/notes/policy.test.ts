@@ -38,3 +38,11 @@ it("cannot be written with an address that would not be read", () => {
     );
   }
 });
+
+it.each([
+  ["a control character", Buffer.from("quorum none\n#\u0001\n")],
+  ["the character U+007F", Buffer.from("quorum none\n#\u007f\n")],
+  ["a byte that is no UTF-8", Buffer.from([...Buffer.from("quorum none\n# "), 0xff, 0x0a])],
+])("is refused with %s", async (_, bytes) => {
+  await expect(parsePolicy(bytes, sha256)).rejects.toMatchObject({ code: "bad_policy" });
+});
