@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import type { Entry } from "../../../src/tlog/entries/entry.ts";
 import { formatEntry, parseEntry } from "../../../src/tlog/entries/entry-text.ts";
-import { sampleEntries } from "../sample-log.ts";
+import { at, sampleEntries } from "../sample-log.ts";
 
 const ts = "2026-01-31T00:00:04.120Z";
 const parse = (text: string) => parseEntry(Buffer.from(text));
@@ -47,4 +47,11 @@ it.each<object>([
   const entry = { type: "post", id: 1, content: "ab".repeat(32), ts };
   expect(() => formatEntry({ ...entry, ...change } as Entry)).toThrow(badEntry);
   expect(parse(formatEntry(entry as Entry))).toMatchObject(entry);
+});
+
+it.each([null, true, [], { origin: "o" }])("the log that another one replaces cannot be %j", (previous) => {
+  const log = JSON.parse(sampleEntries[at.log]?.entry as string);
+  const { ts, type, v, vkey, origin } = log;
+  expect(() => parse(JSON.stringify({ origin, previous, ts, type, v, vkey }))).toThrow(badEntry);
+  expect(parse(JSON.stringify({ origin, ts, type, v, vkey }))).toMatchObject({ type: "log" });
 });

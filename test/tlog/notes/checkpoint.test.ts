@@ -1,7 +1,7 @@
 // What the vectors of checkpoints do not say.
 import { beforeAll, expect, it } from "vitest";
 import { toBase64 } from "../../../src/tlog/encoding.ts";
-import { formatCheckpoint, openCheckpoint } from "../../../src/tlog/notes/checkpoint.ts";
+import { formatCheckpoint, openCheckpoint, parseCheckpoint } from "../../../src/tlog/notes/checkpoint.ts";
 import { signNote } from "../../../src/tlog/notes/note.ts";
 import type { SignerKey } from "../../../src/tlog/notes/signer-key.ts";
 import { signerOf, testKey, verifyEd25519 } from "../node-functions.ts";
@@ -33,4 +33,9 @@ it("of one of several logs is opened, and says whose it is", async () => {
   // A signature by a log with another name counts for nothing.
   const foreign = await signNote(formatCheckpoint({ origin, size: 7, root }), [signerOf(other)]);
   await expect(openCheckpoint(foreign, [other, key], verifyEd25519)).rejects.toMatchObject({ code: "unsigned" });
+});
+
+it.each(["", `${origin}\n`, `${origin}\n7\n`, `${origin}\n7\n?\n`])("is refused as the text %j", (text) => {
+  const bad = expect.objectContaining({ name: "TlogError", code: "bad_checkpoint" });
+  expect(() => parseCheckpoint(text)).toThrow(bad);
 });

@@ -43,6 +43,11 @@ it.each([
   ["a control character", Buffer.from("quorum none\n#\u0001\n")],
   ["the character U+007F", Buffer.from("quorum none\n#\u007f\n")],
   ["a byte that is no UTF-8", Buffer.from([...Buffer.from("quorum none\n# "), 0xff, 0x0a])],
+  ["a quorum of nothing", Buffer.from("quorum\n")],
+  ["a quorum of two", Buffer.from("quorum none none\n")],
+  ["a quorum of witnesses", Buffer.from("quorum w\n")],
+  ["another keyword", Buffer.from("group none\nquorum none\n")],
+  ["a log without key", Buffer.from("log\nquorum none\n")],
 ])("is refused with %s", async (_, bytes) => {
   await expect(parsePolicy(bytes, sha256)).rejects.toMatchObject({ code: "bad_policy" });
 });
