@@ -207,16 +207,9 @@ describe("the header", () => {
     ["that is empty", ""],
   ])("%s is refused before anything is done", async (_what, key) => {
     const before = await rowCounts(service.db);
-    const body = { title: "Never" };
-    const { status, body: reply } = await service.rest("posts", {
-      key: agent.key,
-      body,
-      headers: { "idempotency-key": key },
-    });
-    expect([status, reply]).toEqual([
-      400,
-      { ok: false, error: "bad_input", field: "Idempotency-Key", message: expect.any(String) },
-    ]);
+    const { status, text } = await ask("posts", { title: "Never" }, key);
+    const refused = { ok: false, error: "bad_input", field: "Idempotency-Key", message: expect.any(String) };
+    expect([status, JSON.parse(text)]).toEqual([400, refused]);
     expect(await rowCounts(service.db)).toEqual(before);
   });
 
