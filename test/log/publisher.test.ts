@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Publisher } from "../../src/log/publisher/publisher.ts";
@@ -6,6 +6,7 @@ import { openCheckpoint } from "../../src/tlog/notes/checkpoint.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { waitUntil } from "../support/wait.ts";
 import { verifyEd25519 } from "../tlog/node-functions.ts";
+import { watchSteps } from "./steps.ts";
 import { GrowingLog, key, never } from "./support.ts";
 
 const checkpointIn = (path: string) => readFileSync(join(path, "checkpoint")).toString();
@@ -46,4 +47,34 @@ it("a replica that has missed much starts with its own note, and copies the rest
   await blocking.query("UNLOCK TABLES");
   blocking.release();
   await waitUntil("the newest note", () => noteOf(again) === noteOf(signing));
+});
+
+it("a replica that has a note starts with it while the database fails or the disk is full, and goes on later", async () => {
+  const log = await GrowingLog.begin();
+  const path = scratchFolder();
+  const first = await log.publisher(path);
+  await first.publish(never, await log.grow(8));
+  await first.stop();
+  const failAt = (step: string) =>
+    watchSteps((name) => {
+      if (name === step) throw new Error("this step fails");
+      return undefined;
+    });
+  // The folder is ahead of the database, and then behind it.
+  await log.test.rows("UPDATE log_head SET signed = 0, note = NULL");
+  const failing = await failAt("transaction");
+  const ahead = await log.publisher(path);
+  failing();
+  expect([ahead.tree?.size, ahead.warning, (await log.head()).signed]).toEqual([9, undefined, 0]);
+  await ahead.publish(never);
+  expect((await log.head()).signed).toBe(9);
+  const copy = scratchFolder();
+  cpSync(path, copy, { recursive: true });
+  await ahead.publish(never, await log.grow(8));
+  const full = await failAt("appendFile");
+  const behind = await log.publisher(copy, { signer: undefined });
+  full();
+  expect([behind.tree?.size, behind.warning]).toEqual([9, undefined]);
+  await behind.publish(never);
+  expect(noteOf(behind)).toBe(noteOf(ahead));
 });
