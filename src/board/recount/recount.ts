@@ -81,7 +81,7 @@ class Repairs {
 
   constructor(db: Database, now: () => number, signal: AbortSignal) {
     this.#db = db;
-    this.#board = new Board(db, Date.now);
+    this.#board = new Board(db, now);
     this.#now = now;
     this.#signal = signal;
   }
