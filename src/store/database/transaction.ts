@@ -32,7 +32,7 @@ export async function runTransaction<T>(
         const transaction = new OpenTransaction(session, signal, endsAt);
         const result = await work(transaction);
         checkDeadline(signal, endsAt);
-        await commit(session, transaction.atCommit);
+        await commit(session, [...transaction.atCommit, ...transaction.lastAtCommit]);
         return result;
       } catch (error) {
         // The pool has taken the connection away, and rolls back itself.
@@ -95,6 +95,7 @@ class OpenTransaction implements Tx {
   readonly #endsAt: number;
   #hasBegun = false;
   readonly atCommit: string[] = [];
+  readonly lastAtCommit: string[] = [];
 
   constructor(session: Session, signal: AbortSignal | undefined, endsAt: number) {
     this.#session = session;
@@ -112,8 +113,8 @@ class OpenTransaction implements Tx {
     return this.#session.execute<ResultSetHeader>(sql, params);
   }
 
-  runAtCommit(sql: string): void {
-    this.atCommit.push(sql);
+  runAtCommit(sql: string, { isLast = false } = {}): void {
+    (isLast ? this.lastAtCommit : this.atCommit).push(sql);
   }
 
   #check(sql: string): void {

@@ -20,18 +20,12 @@ export async function countPosts(db: Queryable, communityId: number): Promise<nu
 }
 
 /**
- * Counts a new post for its author and its community. It locks the author, and then a row of counts.
+ * Counts a new post for its author, and for its community at the commit. It locks the author.
  * @returns false if the author is suspended
  */
 export async function countNewPost(tx: Tx, communityId: number, authorId: number): Promise<boolean> {
-  const { affectedRows } = await tx.run(
-    `UPDATE agents a STRAIGHT_JOIN community_post_counts n ON n.community_id = ? AND n.part = ?
-     SET a.posts = a.posts + 1, n.posts = n.posts + 1 WHERE a.id = ? AND a.suspended = 0`,
-    [communityId, authorId % parts, authorId],
-  );
-  if (affectedRows > 0) return true;
   if (!(await addToWriter(tx, authorId, { posts: 1 }))) return false;
-  await addToCount(tx, communityId, authorId, 1);
+  addToCount(tx, communityId, authorId, 1);
   return true;
 }
 
@@ -43,14 +37,16 @@ export async function countPost(
   change: { posts: 1 | -1; karma: number },
 ): Promise<void> {
   await addToAgent(tx, authorId, change);
-  await addToCount(tx, communityId, authorId, change.posts);
+  addToCount(tx, communityId, authorId, change.posts);
 }
 
-async function addToCount(tx: Tx, communityId: number, authorId: number, change: 1 | -1): Promise<void> {
-  await tx.run(
-    `INSERT INTO community_post_counts (community_id, part, posts) VALUES (?, ?, ?)
-     ON DUPLICATE KEY UPDATE posts = posts + ?`,
-    [communityId, authorId % parts, change, change],
+/** All posts of a community wait for these few rows, so a transaction locks them last. */
+function addToCount(tx: Tx, communityId: number, authorId: number, change: 1 | -1): void {
+  if (!Number.isSafeInteger(communityId) || !Number.isSafeInteger(authorId)) throw new Error("These are no ids.");
+  tx.runAtCommit(
+    `INSERT INTO community_post_counts (community_id, part, posts) VALUES (${communityId}, ${authorId % parts}, ${change})
+     ON DUPLICATE KEY UPDATE posts = posts + ${change}`,
+    { isLast: true },
   );
 }
 
