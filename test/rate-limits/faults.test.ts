@@ -90,6 +90,14 @@ describe("an aborted request does not count as faulty", () => {
     await waitUntil("both to count", async () => (await remaining()) === refusals.calls - 2);
     session.close();
   });
+
+  it.each(["grpc-web", "connect"] as const)("and so does a message that is too large: %s", async (protocol) => {
+    const large = { cursor: "x".repeat(262_145) };
+    for (let count = 0; count < 2; count++) {
+      await expect(service.connect(PostService, protocol).listPosts(large)).rejects.toThrow("too large");
+    }
+    await waitUntil("both to count", async () => (await remaining()) === refusals.calls - 2);
+  });
 });
 
 function ping(session: ClientHttp2Session): Promise<void> {

@@ -30,10 +30,10 @@ export interface AdmissionOptions {
 export type Admit = (context: RequestContext) => Promise<Admitted["caller"]> | undefined;
 
 /**
- * Every request passes `begin`, then one of `admitterOf`, `visit` and `identify`, then `end`. Admission finds out who makes the
- * request, and applies the rate limits of this process. A request with a good API key spends from
- * the limit of the agent's calls alone. Every other request spends from the limits of its address: reads, refused requests
- * and wrong keys.
+ * Every request passes `begin` and `end`. Those that are limited pass `visit`, or what `admitterOf` makes, in between.
+ * Admission finds out who makes the request, and applies the rate limits of this process. A request with a good API key
+ * spends from the limit of the agent's calls alone. Every other request spends from the limits of its address: reads,
+ * refused requests and wrong keys.
  */
 export class Admission {
   readonly #options: AdmissionOptions;
@@ -175,13 +175,13 @@ function checkSite(context: RequestContext): void {
 
 /**
  * Whether a request that did not become a call was refused for a fault of its own.
- * @param isRpc whether it was an RPC, which was then refused whatever its status is: Connect answers a message that it cannot
- * decode with 500 over HTTP/1.1, and over gRPC with 200 and a status in the trailer
+ * @param isRpc whether it was an RPC, which was then refused whatever its status is: gRPC answers a message that cannot be
+ * read with 200 and a status in the trailers, and Connect one that is too large with 429
  */
 function isFaulty({ statusCode, stream, writableFinished }: HttpResponse, isRpc: boolean): boolean {
-  // Connect ends the response to a stream that its client has reset, so the response looks finished.
+  // Node ends the response to a stream that its client has reset, so the response looks finished.
   const isReset = stream !== undefined && stream.rstCode !== constants.NGHTTP2_NO_ERROR;
-  if (!writableFinished || isReset || statusCode === 429 || statusCode === 503) return false;
+  if (!writableFinished || isReset) return false;
   return isRpc || (statusCode >= 400 && statusCode < 500);
 }
 
