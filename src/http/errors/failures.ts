@@ -14,7 +14,7 @@ export function toldFailure(error: unknown, context: RequestContext): StoaError 
   return toStoaError(error);
 }
 
-/** A failure in the Error shape. No cache may keep it: what is missing now may be there later. @param fields further header fields */
+/** A failure in the Error shape, which no cache may keep: what is missing may appear. @param fields further header fields */
 export function errorReply(error: StoaError, fields: Readonly<Record<string, string>> = {}): HttpReply {
   const type = { "content-type": "application/json; charset=utf-8" };
   return {
@@ -33,7 +33,8 @@ export function connectionFailure(status: number): StoaError {
     const message = "There are too many connections, from this address or in total; close some, or try again.";
     return new StoaError("rate_limited", message, { retryAfterSeconds: 1 });
   }
+  if (status === 413) return new StoaError("too_large", "The chunk extensions of the request body are too large.");
   const message =
     status === 431 ? "The request headers are too large." : "The request is malformed or did not arrive in time.";
-  return status === 413 ? new StoaError("too_large", message) : badInput(undefined, message);
+  return badInput(undefined, message);
 }
