@@ -10,7 +10,7 @@ export interface RawReply {
 
 /**
  * Makes the reply to a connection that is refused before it has a request.
- * @param status 429 for a connection over the limit; 400, 408, 413 or 431 for a request that cannot be parsed
+ * @param status 429 for a connection over the limit; 408 for a request that is late; 400, 413 or 431 for one that is not parsed
  */
 export type Refuse = (status: number, peer: { readonly remoteAddress?: string | undefined }) => RawReply;
 
@@ -22,8 +22,6 @@ export interface ParserError extends Error {
 const LATE = "ERR_HTTP_REQUEST_TIMEOUT";
 /** The error of a request that does not arrive in time. */
 export const lateRequest: ParserError = Object.assign(new Error("the request is late"), { code: LATE });
-/** The error of a request with too many header fields. */
-const tooManyFields: ParserError = Object.assign(new Error("too many header fields"), { code: "HPE_HEADER_OVERFLOW" });
 
 const STATUS_OF_CODE: Record<string, number> = {
   [LATE]: 408,
@@ -33,7 +31,7 @@ const STATUS_OF_CODE: Record<string, number> = {
 
 /**
  * Answers an HTTP/1.1 request that cannot be parsed or did not arrive in time, and closes the connection. Writes nothing
- * if a reply `hasBegun`, or if the connection failed for another reason (a reset, a TLS handshake).
+ * if a reply `hasBegun`, or if the connection failed for another reason, such as a reset.
  */
 export function refuse(error: ParserError, socket: Http1Socket, hasBegun: boolean, makeReply: Refuse): void {
   if (socket.writableEnded && !socket.destroyed) return; // refused before, and still sending
@@ -52,25 +50,24 @@ function statusOf({ code = "" }: ParserError): number {
 
 /** Answers an HTTP/1.1 request with too many header fields, which the parser accepts. Closes the connection. */
 export function refuseFields(response: ServerResponse, makeReply: Refuse): void {
-  const { status, body, headers } = makeReply(statusOf(tooManyFields), response.req.socket);
-  const fields = {
-    "Content-Type": "application/json; charset=utf-8",
-    "Content-Length": Buffer.byteLength(body),
-    Connection: "close",
-    ...headers,
-  };
-  response.writeHead(status, fields).end(body);
+  const reply = makeReply(431, response.req.socket);
+  response.writeHead(reply.status, lastFields(reply)).end(reply.body);
 }
 
 /** Writes out an HTTP/1.1 reply that ends its connection. */
-export function rawReply({ status, body, headers }: RawReply): string {
-  const head = {
-    Date: new Date().toUTCString(),
+export function rawReply(reply: RawReply): string {
+  const { status, body } = reply;
+  const head = { Date: new Date().toUTCString(), ...lastFields(reply) };
+  const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${body}`;
+}
+
+/** The header fields of a reply that ends its connection. */
+function lastFields({ body, headers }: RawReply): Record<string, string | number> {
+  return {
     "Content-Type": "application/json; charset=utf-8",
     "Content-Length": Buffer.byteLength(body),
     Connection: "close",
     ...headers,
   };
-  const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${body}`;
 }

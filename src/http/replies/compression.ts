@@ -3,12 +3,12 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 import type { SharedForms } from "../../calls/shared-forms.ts";
 import type { RequestContext } from "../requests/context.ts";
 
-/** Shorter replies are not compressed, in bytes. */
+/** Shorter replies and messages are not compressed, in bytes. */
 export const minCompressed = 1024;
 
 /** Compresses a body. @param level up to 9; the higher, the slower and the smaller */
 export const compress = {
-  br: (body: Buffer, level = 4) =>
+  br: (body: Uint8Array, level = 4) =>
     promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: level } }),
   gzip: (body: Buffer, level = 6) => promisify(gzip)(body, { level }),
 };

@@ -1,5 +1,3 @@
-import { promisify } from "node:util";
-import { brotliCompress, constants } from "node:zlib";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
@@ -7,6 +5,7 @@ import { withDetail } from "../../calls/error-mapping.ts";
 import { nameFaults } from "../../contract/json-faults.ts";
 import { maxBinarySize } from "../../contract/message-limits.ts";
 import { badInput, type ErrorCode, StoaError } from "../../errors.ts";
+import { compress } from "../replies/compression.ts";
 import { maxBodyBytes, type RequestBodies } from "../requests/bodies.ts";
 import { type Compression, createMethodSerializationLookup } from "./connect-protocol.ts";
 
@@ -36,15 +35,10 @@ export function createMessages(rpc: DescMethod, options: MessageOptions): { json
   return { json: withLimit(maxBodyBytes), binary: withLimit(maxBinarySize(rpc.input, maxBodyBytes)) };
 }
 
-const brotli = promisify(brotliCompress);
-
 /** With Connect's own settings, Brotli takes seconds for a large reply. */
 const algorithms: Compression[] = [
   compressionGzip,
-  {
-    ...compressionBrotli,
-    compress: async (bytes) => new Uint8Array(await brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } })),
-  },
+  { ...compressionBrotli, compress: async (bytes) => new Uint8Array(await compress.br(bytes)) },
 ];
 
 /** The compressions of RPCs. Few requests are decompressed at a time. */

@@ -2,6 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { ResponseMetadata } from "../../../calls/call.ts";
 import type { Reply, Shared } from "../../../calls/unary-call.ts";
+import { minCompressed } from "../../replies/compression.ts";
 import { isLargeBody } from "../../requests/bodies.ts";
 import type { ArrivedBody } from "../../requests/body.ts";
 import type { RequestContext } from "../../requests/context.ts";
@@ -22,8 +23,6 @@ const noBody: ArrivedBody = { bytes: Buffer.alloc(0), isWhole: true, isTooLong: 
 
 export type Negotiated = ReturnType<typeof compressionNegotiate>;
 const uncompressed: Negotiated = { request: null, response: null };
-/** Shorter messages are not compressed, in bytes. */
-const minCompressed = 1024;
 
 /** A response message as it is sent. */
 export interface EncodedMessage {
@@ -55,7 +54,7 @@ export abstract class UnaryExchange {
     if (error !== undefined) throw error;
   }
 
-  /** Reads the request message. @throws ConnectError */
+  /** Reads the request message. @throws ConnectError; StoaError `bad_input` for a field of JSON */
   abstract read(): Promise<Message>;
   /** Makes what `succeed` sends. @throws ConnectError `internal` */
   abstract encode(reply: Reply): Uint8Array | Promise<Uint8Array>;
