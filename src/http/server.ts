@@ -80,7 +80,7 @@ const refuseSchemas = (): never => {
   throw new Error("Routes have no schemas: the contract has the rules of requests and responses.");
 };
 
-/** The longest part of an address that the routers take, in characters. */
+/** The longest parameter in a path that the router takes, in characters. Fastify would take 100. */
 const maxParamLength = 65_536;
 
 /** Builds the transport: REST by the facade, Connect, gRPC and gRPC-Web, the pages, and the health routes. */
@@ -127,10 +127,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   return {
     metrics,
-    // The types of Fastify know the messages of HTTP/1.1 alone.
     serve: () => port.serve({ handle: app.routing, refuse: edge.refuse }),
     close() {
-      // Not in a hook of Fastify, which limits hooks to the time that a plugin may take to load.
+      // Not in a `preClose` hook: Fastify ends one after the time that a plugin may take to load.
       closed ??= drain().then(() => app.close());
       return closed;
     },

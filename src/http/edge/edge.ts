@@ -45,7 +45,7 @@ export class Edge {
     const context = admission.begin({ ...arrived, id: requestIdOf(arrived.request), transportSecurity });
     const before = requestLog.isWritten ? sentBytes(context) : undefined;
     const answered = this.#answer(context, arrived.route);
-    // This listener comes first, because the port begins the next request of the connection when it hears of the end.
+    // This listener comes first, because the port begins the next request of the connection when it hears of the close.
     context.response.prependOnceListener("close", async () => {
       const isSent = context.close();
       const bytes = requestLog.isWritten ? bytesOf(context, before) : undefined;

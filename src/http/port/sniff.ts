@@ -5,8 +5,9 @@ import type { ConnectionTimes } from "./connection.ts";
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 /**
- * Reads enough bytes of a new connection to tell HTTP/2 from HTTP/1.1, puts them back, and calls `decided`. The connection
- * is destroyed if the peer ends it first, or takes longer than a connection may be idle, or a head take from its first byte on.
+ * Reads enough bytes of a new connection to tell HTTP/2 from HTTP/1.1, puts them back, and calls `decided`. Destroys the
+ * connection if the peer ends it first, sends nothing within `idleTimeoutMs`, or needs longer than `headersTimeoutMs` from its
+ * first byte on.
  */
 export function sniff(socket: Socket, times: ConnectionTimes, decided: (isHttp2: boolean) => void): void {
   let seen: Buffer = Buffer.alloc(0);

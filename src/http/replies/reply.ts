@@ -37,7 +37,7 @@ export async function sendReply(context: RequestContext, reply: HttpReply): Prom
   if (!context.isOpen) return;
   const { request, response } = context;
   response.statusCode = reply.status;
-  // Not by `writeHead`: over HTTP/2, the frame of the head then ends the stream of a reply without a body, as gRPC asks.
+  // Not by `writeHead`: over HTTP/2, `end` can then send the head and the end of the stream in one frame, as gRPC asks.
   for (const [name, value] of Object.entries(head)) response.setHeader(name, value);
   if (request.method === "HEAD" || body === undefined || body.length === 0) response.end();
   else {

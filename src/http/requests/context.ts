@@ -10,7 +10,10 @@ import { RequestBody } from "./body.ts";
 import { hasBody } from "./head.ts";
 import type { HttpRequest, HttpResponse } from "./http-messages.ts";
 
-/** How a route is limited: `none` not at all; `rest` and `rpc` admit their calls themselves; others spend a read. */
+/**
+ * How a route is limited: `none` not at all; `rest` and `rpc` admit their calls themselves. The edge admits the requests of
+ * routes that say nothing, by `Admission.visit`.
+ */
 export type RouteLimits = "none" | "rest" | "rpc";
 
 /** What answers a request. */
@@ -22,7 +25,7 @@ export interface Route {
   /** The RPC that it calls; undefined for pages, documents and the like. */
   readonly rpc?: DescMethod;
   readonly limits?: RouteLimits;
-  /** How much of a request's body is read, in bytes. By default it is dropped; `unread` leaves it to the handler of a stream. */
+  /** How much of a request's body is read, in bytes. By default none is; `unread` leaves it to the handler of a stream. */
   readonly maxBody?: number | "unread";
   /** Whether the route serves people, who get failures as pages. */
   readonly isPage?: boolean;

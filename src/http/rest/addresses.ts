@@ -59,7 +59,7 @@ export class Addresses {
     return undefined;
   }
 
-  /** Most callers ask for the same addresses again, and what an address says does not change. So it is read and checked once. */
+  /** Keeps what an address says, so that it is read and checked once: most callers ask for the same addresses again. */
   remember(url: string, address: Address, { message, warnings }: CheckedRead): void {
     const { binding } = address.endpoint;
     if (message instanceof Checked || url.length > maxLength || !isTaggedRead(binding)) return;

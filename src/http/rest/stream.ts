@@ -45,7 +45,7 @@ interface SendingOptions {
 }
 
 /**
- * Makes the streaming calls of a binding. An answer is complete when the head is sent.
+ * Makes the streaming calls of a binding. An answer resolves when its head is sent, and the stream goes on.
  * @throws Error for an RPC without an implementation or one that REST cannot serve; the service then does not start
  */
 export function createStreamAnswer(

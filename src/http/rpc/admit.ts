@@ -6,7 +6,7 @@ import { StoaError } from "../../errors.ts";
 import type { Admission, Admit } from "../admission/admission.ts";
 import type { RequestContext } from "../requests/context.ts";
 
-/** How the calls of a service are admitted that is outside the contract's rules, such as reflection. */
+/** How the calls of a service outside the contract are admitted, such as those of reflection. */
 export function admitToTool(admission: Admission, { service }: ServiceTable["services"][number]): Admit {
   // A client that watches the service's health is never told to wait.
   const isCounted = service.typeName !== Health.typeName;

@@ -1,6 +1,6 @@
-// What we use of Connect's implementation of its protocols. Connect exports it for packages of its own, and may change it in any
-// release. So it is named here alone, package.json names Connect's version exactly, and test/http/rpc compares our replies with
-// those of Connect's own handlers.
+// What we use of Connect's implementation of its protocols. Connect exports it for packages of its own, and may change it in
+// any release. So it is named here alone, package.json names Connect's version exactly, and test/http/rpc compares our replies
+// with recorded ones, which Connect's own handlers gave, too.
 export {
   type Compression,
   compressedFlag,

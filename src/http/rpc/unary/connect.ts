@@ -60,7 +60,7 @@ export class ConnectExchange extends UnaryExchange {
     this.#send(connect.codeToHttpStatus(error.code), fields, body);
   }
 
-  /** Whether caches might keep the response to a GET, and it is for one caller alone. */
+  /** Whether the response is for one caller alone, and caches might keep it because the request is a GET. */
   get #isPersonalRead(): boolean {
     const { rpc } = this.context.route;
     return this.format.query !== undefined && rpc !== undefined && rulesOf(rpc).access !== Access.PUBLIC;
@@ -81,7 +81,7 @@ export class ConnectExchange extends UnaryExchange {
 
   #send(status: number, fields: Record<string, string>, body: Uint8Array): void {
     if (this.#isCompressed) fields["content-encoding"] = this.compression.response?.name as string;
-    // What a cache keeps of a GET must not reach those who cannot read it.
+    // A cache must not give the compressed response to a client that does not accept the compression.
     if (this.#isCompressed && this.format.query !== undefined) fields.vary = "accept-encoding";
     if (this.#isPersonalRead) fields["cache-control"] = "private, no-store";
     const { trailerSet } = this.metadata;
