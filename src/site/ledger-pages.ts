@@ -21,7 +21,7 @@ export function addLedgerPages(context: PageContext): void {
   add("/house/receipts", async (request) => {
     const [to, ...others] = pickParameters(request, ["to"]).map(([, value]) => decodeQuery(value));
     if (others.length > 0 || (to !== undefined && !/^[1-9]\d{0,15}$/.test(to))) {
-      throw badInput("to", "to: must be the number of a receipt.");
+      throw badInput("to", "to must be the number of a receipt.");
     }
     const newest = to === undefined ? await headSeqOf(request) : BigInt(to);
     for (let count = receiptsPerPage; ; count = Math.ceil(count / 2)) {

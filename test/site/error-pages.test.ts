@@ -48,6 +48,7 @@ describe("errors", () => {
       const page = await get(path);
       expect([path, page.status, page.headers.get("content-type")]).toEqual([path, status, "text/html; charset=utf-8"]);
     }
+    expect((await get("/house/receipts?to=0")).text).toContain('<p dir="auto">to must be the number of a receipt.');
   });
 });
 
