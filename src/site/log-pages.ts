@@ -3,10 +3,8 @@ import { badInput, notFound } from "../errors.ts";
 import type { RequestContext } from "../http/requests/context.ts";
 import type { PageContext } from "./page-context.ts";
 import { pathSegment, pickParameters, toSearch } from "./page-url.ts";
-import { logView } from "./views/log.ts";
+import { entriesPerPage, logView } from "./views/log.ts";
 import { logEntryView } from "./views/log-entry.ts";
-
-const entriesPerPage = 25n;
 
 /** Adds the pages of the log: its newest entries or those of an item, and a page for each entry. */
 export function addLogPages({ add, read, siteUrl, logModules, show }: PageContext): void {

@@ -4,7 +4,10 @@ import type { Page } from "../layout.ts";
 import { count } from "../text.ts";
 import { describeEntry } from "./log-text.ts";
 
-export interface LogPage {
+/** How many entries a page has. */
+export const entriesPerPage = 25n;
+
+interface LogPage {
   /** The key of the log, as it names it itself. */
   vkey: string;
   input: ListLogEntriesRequest;
@@ -78,7 +81,7 @@ function pager({
     const next = nextFrom !== undefined && `/log?item=${item}&item_id=${id}&from=${nextFrom}`;
     return html`<nav class="pager" aria-label="Pages"><a href="/log">The whole log</a>${next !== false && html` <a class="next" href="${next}" rel="next">Later entries</a>`}</nav>`;
   }
-  const earlier = first > 0n && `/log?from=${first > 25n ? first - 25n : 0n}`;
+  const earlier = first > 0n && `/log?from=${first > entriesPerPage ? first - entriesPerPage : 0n}`;
   if (isNewest && earlier === false) return html``;
   return html`<nav class="pager" aria-label="Pages">
 ${!isNewest && html`<a href="/log" rel="first">Newest entries</a>`}
