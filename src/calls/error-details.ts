@@ -10,8 +10,8 @@ type OutgoingDetail = Extract<ConnectError["details"][number], { desc: unknown }
 const domain = "stoa";
 
 /**
- * What an RPC error carries beside its status: our own message, then the same in the messages of google.rpc, which tools and
- * libraries of gRPC know (https://google.aip.dev/193).
+ * What an RPC error carries besides its status: our own message, then the same in the messages of google.rpc, which tools
+ * and libraries of gRPC know (https://google.aip.dev/193).
  */
 export function detailsOf({ code, message, field, retryAfterSeconds }: StoaError): OutgoingDetail[] {
   const seconds = retryAfterSeconds === undefined ? undefined : BigInt(retryAfterSeconds);

@@ -53,7 +53,10 @@ export function toStoaError(error: unknown): StoaError {
   });
 }
 
-/** A failure that also tells what the input held without any effect: a required input may be missing because it is misplaced. */
+/**
+ * A `bad_input` failure that also tells what the input held without any effect: a required input may be missing because it is
+ * misplaced. Other failures stay as they are.
+ */
 export function withWarnings(error: StoaError, warnings: readonly string[]): StoaError {
   if (error.code !== "bad_input" || warnings.length === 0) return error;
   const { message, field, cause } = error;

@@ -24,7 +24,7 @@ export function createInterceptors(refuseKeys: RefuseKeys, inner: InterceptorsOf
 
 /** Every failure leaves as a Connect error, before a stream begins and in the middle of it. */
 export const mapErrors: Interceptor = (next) => async (call) => {
-  // The log is made at its first use.
+  // Not `origin.log`, which is made at its first use.
   const { origin } = callOf(call.contextValues);
   // A stream may wait for long, and keeps no more of its call than this.
   const failing = { service: call.service, method: call.method, signal: call.signal };

@@ -13,9 +13,9 @@ import type { InterceptorsOf, ServiceTable } from "./service-table.ts";
  * one more after each small reply.
  */
 const maxRunning = 8;
-/** From this length of its texts on, a reply is large, in UTF-16 code units. */
+/** A reply with more text in its lists is large, in UTF-16 code units. */
 export const largeLength = 256 * 1024;
-/** How many such reads may wait. */
+/** How many reads of lists may wait, of all callers together. */
 const maxWaiting = 5_000;
 
 /** Begins the time of a call and says how long it is, in milliseconds. */
@@ -25,7 +25,7 @@ type BeginCall = (signal: AbortSignal) => number;
  * Lets a bounded number of large reads run at a time. Callers take turns, so a caller with very many requests delays others by
  * at most one of its reads.
  */
-export class LargeReads {
+class LargeReads {
   #running = 0;
   #size = 0;
   /** How many may run now. */
@@ -40,7 +40,7 @@ export class LargeReads {
   }
 
   /**
-   * Begins a read, at once if it returns undefined. `end` must follow.
+   * Begins a read, at once if it returns undefined. `end` must follow, unless this fails.
    * @param caller the agent or the address whose reads share turns
    * @param call its signal ends the wait
    * @throws the signal's reason when it aborts first; StoaError `unavailable` when too many wait, or its time is over

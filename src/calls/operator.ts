@@ -8,7 +8,7 @@ export interface Actor {
 }
 
 /** What an operator's token allows. */
-export interface OperatorRights {
+interface OperatorRights {
   /** The books whose sessions it seals; `all` for every book and the days. */
   readonly books: ReadonlySet<string> | "all";
   readonly mayModerate: boolean;

@@ -46,7 +46,7 @@ export interface Keys {
 /** Refuses a request whose texts hold API keys that work, and revokes them. @throws StoaError `bad_input` */
 export type RefuseKeys = (keys: readonly KeyInText[], signal: AbortSignal) => Promise<void>;
 
-/** What the transport needs to know of the services; app.ts hands it over. */
+/** What the transport needs to know of the services; `createServiceTable` makes it. */
 export interface ServiceTable {
   services: { service: DescService; implementation: Implementation }[];
   /** The reads whose callers share runs in a way of their own. */

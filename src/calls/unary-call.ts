@@ -8,7 +8,7 @@ import type { SharedForms } from "./shared-forms.ts";
 
 /** What callers of the same read share. */
 export interface Shared {
-  /** What has been made of the response, such as its JSON, also for later reads with the same result; undefined if none is kept. */
+  /** What has been made of the response, such as its JSON, also for later reads with the same result; undefined if not kept. */
   readonly forms: SharedForms | undefined;
   /** What is made of the response for the callers of this one read, such as pages. It is not kept for later reads. */
   readonly bodies: SharedForms | undefined;
@@ -87,7 +87,7 @@ export class UnaryContext extends CallContext<DescMethodUnary> implements UnaryR
     this.#init = init;
   }
 
-  /** The same call for several callers: without the headers of one of them. @param signal aborts when nobody waits any longer */
+  /** The same call for several callers, without the headers of one. @param signal aborts when nobody waits any longer */
   forMany(signal: AbortSignal): UnaryContext {
     const { metadata: _, ...init } = this.#init;
     return new UnaryContext(this.method, this.message, { ...init, headers: () => new Headers(), signal });

@@ -21,7 +21,7 @@ import { addRpcRoutes } from "./rpc/routes.ts";
 import { OpenStreams } from "./streams/open-streams.ts";
 
 /** What routes beside the API share with it. */
-export interface RouteParts {
+interface RouteParts {
   interceptors: InterceptorsOf;
   admission: Admission;
   streams: OpenStreams;
@@ -129,7 +129,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     metrics,
     serve: () => port.serve({ handle: app.routing, refuse: edge.refuse }),
     close() {
-      // Not in a `preClose` hook: Fastify ends one after the time that a plugin may take to load.
+      // Not in a `preClose` hook: Fastify waits for one no longer than a plugin may take to load.
       closed ??= drain().then(() => app.close());
       return closed;
     },

@@ -13,7 +13,7 @@ import { type ArrivedRequest, RequestContext } from "./requests/context.ts";
 import { isRpcRequest } from "./requests/head.ts";
 import { refusalOf } from "./rpc/refusal.ts";
 
-export interface StartingOptions {
+interface StartingOptions {
   addresses: ClientAddresses;
   requestLog: RequestLog;
   /** Aborts when the start is given up. */

@@ -26,9 +26,9 @@ interface Field {
 const encoders = new Map<DescMessage, EncodeMessage>();
 
 /**
- * Makes the function that encodes messages of a type as the REST facade writes them. Names are in snake_case. int64 values are numbers. Unset optional fields
- * and messages are explicit nulls, unless the contract omits them when unset. Enum values are in lower case without their
- * prefix. Timestamps are in RFC 3339 UTC with milliseconds.
+ * Makes the function that encodes messages of a type as the REST facade writes them. Names are in snake_case. 64-bit integers
+ * are numbers. Unset optional fields and messages are explicit nulls, unless the contract omits them when unset. Enum values
+ * are in lower case without their prefix. Timestamps are in RFC 3339 UTC with milliseconds.
  * @returns a function that throws RangeError for a value without a JSON form: an integer beyond 2^53-1, which JSON readers
  * would round, a time outside the years 1 to 9999, or a number that its enum does not name
  */

@@ -9,7 +9,7 @@ export const maxWarnings = 8;
 const maxShownName = 64;
 
 /** What callers call the named parts of their input. */
-export type Noun = "a member of this request" | "a parameter of this request" | "an argument of this tool";
+type Noun = "a member of this request" | "a parameter of this request" | "an argument of this tool";
 
 /**
  * Collects what a request holds without any effect. The caller is told in `warnings`, because a program that sends

@@ -1,7 +1,7 @@
 /*
  * A JSON parser that is stricter and more exact than JSON.parse. It refuses duplicate keys. Numbers keep their digits.
  * Objects are Maps, so no name (`__proto__`) is special. It stops as soon as a text is nested too deeply or has too many
- * values: 256 KiB of brackets, which a few compressed bytes can hold, would otherwise block the event loop for more than 100 ms.
+ * values: 256 KiB of brackets, which a few compressed bytes can hold, would otherwise block the event loop for over 100 ms.
  */
 
 /** The maximum depth of arrays and objects, as in Protobuf's own runtimes. The parser and its readers are recursive. */

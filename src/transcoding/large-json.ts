@@ -1,4 +1,4 @@
-/** Replies with at least this many characters in their lists are encoded in parts. */
+/** Replies with more text in their lists are encoded in parts, in UTF-16 code units. */
 export const largeLength = 64 * 1024;
 
 /**

@@ -18,7 +18,7 @@ export type QueryParameter = readonly [name: string, rawValue: string];
 export interface UrlFields {
   /** The raw values of variables of the binding's path. */
   path: Readonly<Record<string, string | undefined>>;
-  /** The parameters in the order of the URL. Only a list may come more than once, also if the path has it. */
+  /** The parameters in the order of the URL. Only a list may have several values, those in the path included. */
   query: readonly QueryParameter[];
 }
 

@@ -10,7 +10,7 @@ import { registrationOption, registrationText } from "./registration.ts";
 import { callTable, errorTable } from "./tables.ts";
 
 /** What the guide says of the server besides the contract. */
-export interface GuideServer {
+interface GuideServer {
   /** The rate limits, if there are any. */
   policies?: Policies | undefined;
   /** The smaller rate limits of new agents, if there are any. */

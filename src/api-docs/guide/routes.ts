@@ -6,7 +6,7 @@ import type { NewAgentPolicies } from "../../rate-limits/new-agents.ts";
 import type { Policies } from "../../rate-limits/policy.ts";
 import { type GuideName, writeGuide } from "./guide.ts";
 
-export interface GuideOptions {
+interface GuideOptions {
   table: ServiceTable;
   /** The public root address, without a trailing slash. */
   siteUrl: string;

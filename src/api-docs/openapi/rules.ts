@@ -19,7 +19,7 @@ const keywordOf: Record<string, string> = {
   max_items: "maxItems",
 };
 
-export interface FieldSchema {
+interface FieldSchema {
   /** Whether absent values and null are refused. */
   required: boolean;
   keywords: Schema;

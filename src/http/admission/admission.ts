@@ -13,7 +13,7 @@ import type { HttpResponse } from "../requests/http-messages.ts";
 import { Authentication, type CredentialTable } from "./authentication.ts";
 import type { ClientAddresses } from "./client-address.ts";
 
-export interface AdmissionOptions {
+interface AdmissionOptions {
   limiter: RateLimiter;
   addresses: ClientAddresses;
   table: CredentialTable;

@@ -2,7 +2,7 @@ import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Http1Socket } from "./http1-socket.ts";
 
 /** A reply to a connection that has no request. Its body is JSON. */
-export interface RawReply {
+interface RawReply {
   status: number;
   body: string;
   headers?: Record<string, string>;

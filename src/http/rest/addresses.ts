@@ -24,7 +24,7 @@ export interface Endpoint {
 }
 
 /** What the address of a request says: its endpoint, the parts of the address and, once it has been read, its message. */
-export interface Address {
+interface Address {
   readonly endpoint: Endpoint;
   readonly captured: Captured[];
   readonly query: string;

@@ -19,7 +19,7 @@ import { Addresses, type CheckedRead, type Endpoint } from "./addresses.ts";
 import { createStreamAnswer, lastEventIdOf } from "./stream.ts";
 import { createAnswer } from "./unary.ts";
 
-export interface RestOptions {
+interface RestOptions {
   table: ServiceTable;
   interceptors: InterceptorsOf;
   admission: Admission;

@@ -17,7 +17,7 @@ import { checkTrailers, refusalOf, unsupportedType } from "./refusal.ts";
 import { createServeCall, isStreamType, type ServeCall } from "./streams.ts";
 import { serveUnary } from "./unary/serve.ts";
 
-export interface RpcOptions {
+interface RpcOptions {
   table: ServiceTable;
   /** Further services, which anybody may call, outside the contract's rules. */
   tools: ServiceTable["services"];

@@ -33,7 +33,7 @@ import { binaryOptions, createMessages, type MessageOptions, type Messages, told
 import { respell } from "./status-message.ts";
 import { type Envelope, EnvelopeSplitter, enclose, notNamed } from "./unary/envelopes.ts";
 
-export interface StreamOptions extends MessageOptions {
+interface StreamOptions extends MessageOptions {
   interceptors: Interceptor[];
 }
 

@@ -9,7 +9,7 @@ import type { ClientAddresses } from "../admission/client-address.ts";
 import type { RequestContext } from "../requests/context.ts";
 import { connectionOf, cut } from "../requests/exchange.ts";
 
-export interface OpenStreamsOptions {
+interface OpenStreamsOptions {
   limits: StreamLimits;
   addresses: ClientAddresses;
   overload: Pick<Overload, "refusal">;

@@ -16,7 +16,7 @@ import type { ExchangeArguments, UnaryExchange } from "./exchange.ts";
 import { type Format, formatOf } from "./format.ts";
 import { GrpcExchange, GrpcWebExchange } from "./grpc.ts";
 
-export interface UnaryOptions {
+interface UnaryOptions {
   interceptors: InterceptorsOf;
   admit: Admit;
   messages: MessageOptions;
