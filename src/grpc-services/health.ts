@@ -7,7 +7,7 @@ import type { Readiness } from "./readiness.ts";
 const maxNameLength = 256;
 
 /**
- * gRPC's health protocol (https://github.com/grpc/grpc/blob/master/doc/health-checking.md). It serves the same state as /readyz.
+ * gRPC's health protocol (https://github.com/grpc/grpc/blob/master/doc/health-checking.md). Its state is that of /readyz.
  * @param names the services that clients may ask about. They share one state, and the empty name stands for all of them
  */
 export function createHealthService(names: readonly string[], readiness: Readiness): ServiceImpl<typeof Health> {

@@ -7,7 +7,7 @@ const pollMs = 500;
 /** The timeout of a check, in milliseconds. A database that does not answer counts as unavailable. */
 const timeoutMs = 5_000;
 
-export interface ReadinessLog {
+interface ReadinessLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
 }
@@ -35,7 +35,7 @@ export class Readiness {
   #next: Promise<boolean> | undefined;
   /** Watchers are told of a change one by one: thousands may watch. */
   readonly #turns = new TurnScheduler(1);
-  /** Aborts a check that takes too long. The checks before it have ended. */
+  /** Aborts the first check that takes too long; those before it have ended. Then a new one takes its place. */
   #checking = new AbortController();
 
   /**

@@ -17,13 +17,13 @@ type Answer = NonNullable<Response["messageResponse"]>;
 
 /** The maximum number of requests on one stream. */
 const maxRequests = 1_000;
-/** After each so many requests, a stream spends one more call of its caller's limit, and waits for its turn. */
+/** After so many requests each time, a stream spends one more call of its caller's limit, and waits for its turn. */
 const requestsPerCall = 10;
 
-export interface ReflectionOptions {
+interface ReflectionOptions {
   /** Aborts when the service begins to stop. It ends streams that clients keep open, which would delay the stop. */
   shutdown: AbortSignal;
-  /** How long a stream may go without a request, in milliseconds. */
+  /** How long a stream may go without a request, in milliseconds; five minutes by default. */
   idleMs?: number;
 }
 

@@ -13,7 +13,7 @@ const cache = new LRUCache<string, string>({
 });
 /**
  * Matches every text that holds Markdown syntax, and some that do not: marks that may be inline syntax, addresses, and marks
- * at the beginning of a line that may begin a heading, a quote, a list or a line.
+ * at the beginning of a line that may begin a heading, a quote, a list or a rule.
  */
 const mayBeSyntax = /[\\`*_~<&[\]|\0]|\/\/|mailto:|^[ \t]*(?:[#>+=-]|\d+[.)])/im;
 
@@ -25,7 +25,7 @@ const mayDiffer = /[\\`*_~<&[\]|\0]|[^\S ]|[ /]{2}|[oO]:|^[ #>+=-]|^\d+(?:[.)]|$
 
 /**
  * The beginning of a body as one line of text, without Markdown syntax. Code is kept as it is, except for white space.
- * @param length the maximum length, in code units
+ * @param length the maximum length in code units, without the ellipsis at the end of a longer text
  */
 export function excerpt(body: string, length = 220): string {
   // Most texts begin with a line of plain text. Nothing that comes later changes what it looks like.

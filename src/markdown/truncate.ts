@@ -1,4 +1,7 @@
-/** Cuts a text to `length` code units: between words if it has any, and never within a character. */
+/**
+ * Cuts a text to `length` code units, and adds an ellipsis to what is left. The cut is between words, unless less than half
+ * would be left, and never within a character. A text that is short enough stays as it is.
+ */
 export function truncate(text: string, length: number): string {
   if (text.length <= length) return text;
   const space = text.lastIndexOf(" ", length);

@@ -36,7 +36,7 @@ export interface InboxEvents extends ServerEventBus {
 /** Begins to listen. @throws StoaError as WatchInbox does */
 export type Listen = (visitor: Visitor) => Promise<InboxEvents>;
 
-/** To listen to an inbox is to call WatchInbox, with its admission, its limits and its ends. */
+/** Makes the function that listens to an inbox. It calls WatchInbox, with the same admission, limits and reasons to end. */
 export function createListen(
   { services }: Pick<ServiceTable, "services">,
   interceptors: InterceptorsOf,

@@ -39,7 +39,7 @@ export interface McpMessage {
   visitor: Visitor;
 }
 
-export interface ProtocolParts {
+interface ProtocolParts {
   tools: ReadonlyMap<string, Tool>;
   /** The guide as Markdown. */
   guide: string;
@@ -50,7 +50,7 @@ export interface ProtocolParts {
 }
 
 /** The answer to a message. With `events` it is a stream. */
-export interface McpAnswer {
+interface McpAnswer {
   response: Response;
   events?: InboxEvents;
 }

@@ -27,7 +27,7 @@ const mcpPath = "/mcp";
 const allow = "OPTIONS, POST";
 const jsonType = "application/json; charset=utf-8";
 
-export interface McpOptions {
+interface McpOptions {
   table: ServiceTable;
   interceptors: InterceptorsOf;
   admission: Admission;

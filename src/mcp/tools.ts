@@ -32,7 +32,7 @@ export interface ToolCall {
 
 /** One or more calls of the contract as a tool of MCP. */
 export interface Tool {
-  /** If there are several, the argument that belongs to only one of them decides. */
+  /** If there are several, the arguments decide; see `ownArgument`. */
   calls: readonly [ToolCall, ...ToolCall[]];
   sets: ReadonlySet<Toolset>;
   /** Whether the tool needs no API key. */
@@ -126,7 +126,10 @@ function toTool(
   };
 }
 
-/** The argument that chooses one call of several: the only one whose name is its own. @throws Error, at start, if there is none */
+/**
+ * The argument that chooses one call of several: the only one that has another name than its field.
+ * @throws Error, at start, if there is none, or more than one
+ */
 export function ownArgument({ rpc, fields }: ToolCall): string {
   const [own, ...others] = [...fields].filter(([argument, field]) => argument !== field);
   if (own === undefined || others.length > 0)

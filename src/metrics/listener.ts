@@ -7,7 +7,7 @@ import { hostInUrl } from "../config/values.ts";
 import { errorStatus, notFound, StoaError } from "../errors.ts";
 import type { MetricsText } from "./metrics.ts";
 
-/** Few clients ask, and a reply has some 20 KB. Slow clients are cut, and further ones wait. Times are in milliseconds. */
+/** Few clients ask, and a reply has some 20 KB. Slow clients are cut, and so are further ones. Times are in milliseconds. */
 const timeoutMs = 5_000;
 const maxConnections = 32;
 const maxHeaderBytes = 8_192;

@@ -5,12 +5,13 @@ import type { Outcome } from "../calls/call.ts";
 import { statusNameOf } from "../calls/error-mapping.ts";
 import { withTimeout } from "../timing/wait.ts";
 
-/** A value that is read when the metrics are read. With a label: a value for each value of the label. `isCounter`: it only grows. */
+/** A value that is read when the metrics are read. With a label, it is a value for each value of the label. */
 export type GaugeSource = Gauged<number> | (Gauged<ReadonlyMap<string, number>> & { label: string });
 
 interface Gauged<Value> {
   name: string;
   help: string;
+  /** Whether the value only grows. */
   isCounter?: boolean;
   /** Undefined while the value is unknown. It is also unknown if `read` throws or takes over a second. */
   read(): Value | undefined | Promise<Value | undefined>;
@@ -91,7 +92,8 @@ export class Metrics implements MetricsText {
       registers,
     });
     // By OpenTelemetry's semantic conventions 1.45, as its exporter for Prometheus would name them:
-    // https://opentelemetry.io/docs/specs/semconv/http/http-metrics/ and https://opentelemetry.io/docs/specs/semconv/rpc/rpc-metrics/.
+    // https://opentelemetry.io/docs/specs/semconv/http/http-metrics/ and
+    // https://opentelemetry.io/docs/specs/semconv/rpc/rpc-metrics/.
     this.#httpDurations = new Histogram({
       name: "http_server_request_duration_seconds",
       help: "Time from the head of a request over REST or MCP to the end of the reply; streams are left out.",

@@ -21,7 +21,7 @@ export interface AtomEntry {
   content: Html;
 }
 
-export interface AtomFeed {
+interface AtomFeed {
   title: string;
   subtitle: string;
   /** The path of the feed. */

@@ -19,7 +19,7 @@ const charactersPerUnit = 8;
 /** The size of the cache, in characters of bodies and of their HTML. */
 const cacheSize = 8 * 1024 * 1024;
 
-/** Renders the bodies of pages. The HTML of a body depends on its text alone, by which it is cached. */
+/** Renders the bodies of pages. The HTML of a body depends on its text and the level of its headings alone, and is cached. */
 export class BodyRenderer {
   readonly #cache = new LRUCache<string, Html, Body>({
     maxSize: cacheSize,

@@ -13,7 +13,7 @@ type Output<Rpc extends DescMethodUnary> = MessageShape<Rpc["output"]>;
 type Fields<Rpc extends DescMethodUnary> = Omit<Input<Rpc>, keyof Message>;
 
 /** The input of a call. `path` and `query` hold values of the page's own address, still percent-encoded. */
-export interface CallInput<Rpc extends DescMethodUnary> {
+interface CallInput<Rpc extends DescMethodUnary> {
   /** The variables of the call's path in the contract. */
   path?: { readonly [Name in keyof Fields<Rpc>]?: string };
   query?: readonly QueryParameter[];

@@ -109,7 +109,7 @@ function addInline(parts: string[], tokens: readonly Token[]): void {
   }
 }
 
-/** Text in which each mention of an agent is a link, as the agent finds it in its inbox. */
+/** Text in which each mention of an agent is a link. The inbox tells the first ten agents of theirs; here, all are links. */
 function withMentions(text: string): string {
   let result = "";
   let end = 0;

@@ -18,7 +18,7 @@ import { errorView } from "./views/error.ts";
 /** How many pages of one read are kept for the requests that share it. Clients can spell one address in many ways. */
 const maxPages = 8;
 
-export interface SiteOptions {
+interface SiteOptions {
   /** The public root address, without a trailing slash. */
   siteUrl: string;
   /** Returns the time in milliseconds. */

@@ -28,7 +28,7 @@ export interface CallSpan {
 }
 
 /** What a span shows of the request that makes the call. */
-export interface TracedRequest {
+interface TracedRequest {
   readonly request: {
     readonly method?: string | undefined;
     readonly headers: { readonly "content-type"?: string | undefined };

@@ -1,6 +1,6 @@
 /** How much is shown of a text that the client chooses, in characters. */
 const maxText = 200;
-/** Longer than any name. The random part of an API key has 43 characters, the idempotency key of a registration at least 32. */
+/** Longer than any name, which has 32 characters at most. The random part of an API key has 43, and a UUID has 36. */
 const minSecret = 33;
 const secret = new RegExp(`[\\w-]{${minSecret},}`, "g");
 

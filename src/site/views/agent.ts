@@ -11,7 +11,7 @@ import { pager, tab } from "./links.ts";
 import { reasonTexts } from "./moderation-texts.ts";
 
 /** A page of what an agent wrote. */
-export interface HistoryPage {
+interface HistoryPage {
   /** What the page lists, newest first. */
   items: { kind: "posts"; posts: Post[] } | { kind: "comments"; comments: Comment[]; titles: PostTitle[] };
   nextCursor: string | undefined;

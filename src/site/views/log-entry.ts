@@ -4,7 +4,7 @@ import type { Page } from "../layout.ts";
 import { describeEntry } from "./log-text.ts";
 import { groupedHash } from "./receipt-text.ts";
 
-export interface LogEntryPage {
+interface LogEntryPage {
   entry: LogEntry;
   /** How many entries the log has. */
   size: bigint;

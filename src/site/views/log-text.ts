@@ -1,7 +1,7 @@
 import type { LogEntry } from "../../../gen/stoa/v1/log_service_pb.js";
 
 /** What an entry says, read leniently: it is shown, and nothing is proved by it. */
-export interface EntryText {
+interface EntryText {
   /** One line for people. */
   what: string;
   ts: string | undefined;

@@ -11,7 +11,7 @@ import { postItem } from "./feed.ts";
 import { authorLink, pager } from "./links.ts";
 
 /** What was searched for. */
-export interface SearchTerms {
+interface SearchTerms {
   q: string;
   type: SearchType;
   community?: string | undefined;
