@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:http2";
 import { setImmediate as turn } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { createHandlerContext } from "@connectrpc/connect";
@@ -9,8 +11,10 @@ import {
 } from "../../gen/grpc/reflection/v1/reflection_pb.js";
 import { Descriptors } from "../../src/grpc-services/descriptors.ts";
 import { createReflectionService } from "../../src/grpc-services/reflection.ts";
+import { afterFile } from "../support/after-file.ts";
 import { callWithoutLimits } from "../support/call-context.ts";
 import { collectGarbage } from "../support/garbage.ts";
+import { startService } from "../support/service.ts";
 
 /** A service, whose streams are given their requests. */
 function serve() {
@@ -32,6 +36,34 @@ function requestNumber(number: number): ServerReflectionRequest {
   const messageRequest = { case: "listServices", value: "*" } as const;
   return create(ServerReflectionRequestSchema, { host: `host ${number}`, messageRequest });
 }
+
+it("what a client sends after the end of its stream is not kept in memory", async () => {
+  const service = await startService();
+  const session = connect(service.url);
+  afterFile(() => session.destroy());
+  const stream = session.request({
+    ":method": "POST",
+    ":path": `/${ServerReflection.typeName}/ServerReflectionInfo`,
+    "content-type": "application/grpc",
+    te: "trailers",
+  });
+  const ended = once(stream.resume(), "end");
+  const request = Buffer.from([0, 0, 0, 0, 2, 0x3a, 0]);
+  // More than a stream answers, in so many pieces that the service does not read all of them.
+  for (let piece = 0; piece < 12; piece++) {
+    stream.write(Buffer.alloc(500 * request.length, request));
+    await new Promise((resolve) => session.ping(resolve));
+  }
+  await ended;
+  const megabyte = Buffer.alloc(1024 * 1024);
+  collectGarbage();
+  const before = process.memoryUsage().arrayBuffers;
+  for (let sent = 0; sent < 32; sent++) await new Promise((resolve) => stream.write(megabyte, resolve));
+  collectGarbage();
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * megabyte.length);
+  // The client was not held up until the time limit of its request.
+  expect(stream.closed).toBe(false);
+});
 
 it("an open stream keeps no answered requests in memory", async () => {
   const asked: WeakRef<ServerReflectionRequest>[] = [];

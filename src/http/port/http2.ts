@@ -13,10 +13,7 @@ export const MAX_WIDE = 32;
 /** How many requests each further connection may have at a time. */
 export const NARROW = 16;
 
-/**
- * A client may cancel 500 calls in a burst, and 50 a second. Requests that are reset at once make work that no other limit
- * counts.
- */
+/** A client may cancel 500 calls at once, and 50 a second. A request that is reset makes work that no other limit counts. */
 export const clientResets: http2.ServerOptions = { streamResetBurst: 500, streamResetRate: 50 };
 /** Over one connection, a proxy passes on what many clients cancel. */
 export const proxyResets: http2.ServerOptions = { streamResetBurst: 5_000, streamResetRate: 5_000 };

@@ -10,10 +10,7 @@ import { RequestBody } from "./body.ts";
 import { hasBody } from "./head.ts";
 import type { HttpRequest, HttpResponse } from "./http-messages.ts";
 
-/**
- * How a route is limited: `none` not at all; `rest` and `rpc` admit their calls themselves. The edge admits the requests of
- * routes that say nothing, by `Admission.visit`.
- */
+/** How a route is limited: `none` not at all; `rest` and `rpc` admit their calls themselves; by default, as a `visit`. */
 export type RouteLimits = "none" | "rest" | "rpc";
 
 /** What answers a request. */

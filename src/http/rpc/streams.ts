@@ -158,18 +158,24 @@ function withCheckedBody(request: UniversalServerRequest, messages: Messages): U
 }
 
 /**
- * The chunks of a body as they arrive. Unlike an iteration of the request itself, one that stops early does not destroy the
- * request: what its client still sends can then be dropped.
+ * The chunks of a body as they arrive, until the reply is complete. Unlike an iteration of the request itself, one that stops
+ * early does not destroy the request: what its client still sends can then be dropped.
  * @throws the reason why the request was aborted
  */
-async function* chunksOf(context: RequestContext): AsyncGenerator<Buffer> {
-  const request = context.request as unknown as IncomingMessage;
-  const { signal } = context;
+async function* chunksOf({ request, response, signal }: RequestContext): AsyncGenerator<Buffer> {
+  signal.throwIfAborted();
+  const message = request as unknown as IncomingMessage;
+  const arriving = on(message, "data", { signal, close: ["end"], highWaterMark: 4, lowWaterMark: 2 });
+  // The port then lets the rest of the body flow. Without a reader, all of it would be kept here.
+  const stop = () => void arriving.return?.();
+  const reply = response.stream ?? response;
+  reply.on("finish", stop);
   try {
-    const arriving = on(request, "data", { signal, close: ["end"], highWaterMark: 4, lowWaterMark: 2 });
     for await (const [chunk] of arriving) yield chunk;
   } catch (error) {
     throw signal.aborted ? signal.reason : error;
+  } finally {
+    reply.off("finish", stop);
   }
 }
 
