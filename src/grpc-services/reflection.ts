@@ -19,21 +19,17 @@ type Answer = NonNullable<Response["messageResponse"]>;
 const maxRequests = 1_000;
 /** After so many requests each time, a stream spends one more call of its caller's limit, and waits for its turn. */
 const requestsPerCall = 10;
-
-interface ReflectionOptions {
-  /** Aborts when the service begins to stop. It ends streams that clients keep open, which would delay the stop. */
-  shutdown: AbortSignal;
-  /** How long a stream may go without a request, in milliseconds; five minutes by default. */
-  idleMs?: number;
-}
+/** How long a stream may go without a request, in milliseconds. */
+const idleMs = 300_000;
 
 /**
  * gRPC's reflection protocol. Each request gets one response; a request that cannot be answered gets an ErrorResponse. The
  * largest response has all files of the contract.
+ * @param shutdown aborts when the service begins to stop. It ends streams that clients keep open, which would delay the stop
  */
 export function createReflectionService(
   descriptors: Descriptors,
-  { shutdown, idleMs = 300_000 }: ReflectionOptions,
+  shutdown: AbortSignal,
 ): ServiceImpl<typeof ServerReflection> {
   // Clients may send all requests of a stream at once. In each turn of the event loop, one stream continues.
   const turns = new TurnScheduler(1);
@@ -44,7 +40,7 @@ export function createReflectionService(
       let answered = 0;
       // A file that was sent on this stream is not sent again as an import of another file.
       const sent = new Set<DescFile>();
-      for await (const request of until(signal, requests, idleMs)) {
+      for await (const request of until(signal, requests)) {
         if (answered === maxRequests) throw tooManyRequests();
         if (answered > 0 && answered % requestsPerCall === 0) {
           await pace(limits, signal);
@@ -102,7 +98,7 @@ function failure(errorCode: Code, errorMessage: string): Answer {
 }
 
 /** Yields items until the signal aborts. @throws the signal's reason; StoaError when no item comes for `idleMs` */
-async function* until<Item>(signal: AbortSignal, items: AsyncIterable<Item>, idleMs: number): AsyncGenerator<Item> {
+async function* until<Item>(signal: AbortSignal, items: AsyncIterable<Item>): AsyncGenerator<Item> {
   const iterator = items[Symbol.asyncIterator]();
   while (true) {
     const next = await waitFor(iterator.next(), { signal, ms: idleMs, onTimeout: ({ reject }) => reject(idle()) });

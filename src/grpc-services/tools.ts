@@ -20,7 +20,7 @@ export function createToolServices(
   // No message of the services refers to the messages that errors carry, so they are added here.
   const descriptors = new Descriptors([...contract, ...tools], [file_stoa_v1_error, file_google_rpc_error_details]);
   const names = contract.map(({ typeName }) => typeName);
-  const reflection = createReflectionService(descriptors, { shutdown });
+  const reflection = createReflectionService(descriptors, shutdown);
   return [
     { service: Health, implementation: { ...createHealthService(names, readiness) } },
     { service: ServerReflection, implementation: { ...reflection } },

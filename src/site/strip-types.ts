@@ -6,9 +6,9 @@ import { join } from "node:path";
 /**
  * Blanks out the types of TypeScript. The result is kept beside Node's compile cache, where there is one: the compiler takes 15
  * MiB of memory once it has been loaded, and a process that finds all its modules compiled does not load it.
- * @param folder where results are kept; without a compile cache, they are kept nowhere by default
  */
-export function stripTypes(code: string, folder = keptFolder()): string {
+export function stripTypes(code: string): string {
+  const folder = keptFolder();
   if (folder === undefined) return stripTypeScriptTypes(code);
   const file = join(folder, `${hash("sha256", `${process.version} ${code}`)}.js`);
   const kept = read(file);
@@ -18,6 +18,7 @@ export function stripTypes(code: string, folder = keptFolder()): string {
   return stripped;
 }
 
+/** Where results are kept; undefined without a compile cache. */
 function keptFolder(): string | undefined {
   const cache = getCompileCacheDir();
   return cache === undefined ? undefined : join(cache, "browser");

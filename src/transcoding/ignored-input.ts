@@ -54,7 +54,7 @@ export function addUnknownMembers(
   ignored: IgnoredInput,
   desc: DescMessage,
   input: Input,
-  noun: Noun = "a member of this request",
+  noun: Noun,
   without: readonly string[] = [],
   at = "",
 ): void {

@@ -18,9 +18,7 @@ import { startService } from "../support/service.ts";
 
 /** A service, whose streams are given their requests. */
 function serve() {
-  const service = createReflectionService(new Descriptors([ServerReflection]), {
-    shutdown: new AbortController().signal,
-  });
+  const service = createReflectionService(new Descriptors([ServerReflection]), new AbortController().signal);
   const context = createHandlerContext({
     service: ServerReflection,
     method: ServerReflection.method.serverReflectionInfo,

@@ -16,7 +16,7 @@ export function limitTable(policies: Policies): string {
 }
 
 /** Describes the rate limits and the header fields that report them. */
-export function describeLimits(policies: Policies | undefined, newAgentPolicies: NewAgentPolicies = {}): string {
+export function describeLimits(policies: Policies | undefined, newAgentPolicies: NewAgentPolicies): string {
   if (policies === undefined) return "This server has no rate limits.";
   const { burst, windowSeconds } = policies.posts;
   const next = Math.ceil(windowSeconds / burst);
