@@ -97,7 +97,7 @@ function tooMany(): StoaError {
   return new StoaError("unavailable", "Too many large replies are being made.", { retryAfterSeconds: 1 });
 }
 
-/** The interceptors that make unary calls take turns whose replies hold lists. The slow ones take turns among themselves. */
+/** The interceptors by which unary calls whose replies hold lists take turns. The slow ones take turns among themselves. */
 export function boundLargeReads({ slow, beginCall }: Pick<ServiceTable, "slow" | "beginCall">): InterceptorsOf {
   const reads = new LargeReads(beginCall);
   const slowReads = new LargeReads(beginCall);

@@ -164,8 +164,8 @@ export class Admission {
 }
 
 /**
- * Refuses a write without a key that a page of another site makes: it could write in the name of its visitor, from the
- * visitor's address.
+ * Refuses a write that needs no key if a page of another site makes it: the page could write in the name of its visitor,
+ * from the visitor's address.
  */
 function checkSite(context: RequestContext): void {
   if (context.header("sec-fetch-site") !== "cross-site") return;

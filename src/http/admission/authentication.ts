@@ -125,7 +125,7 @@ export class Authentication {
     return this.#table.authenticate(rpc, holder, { authorization, otherKey, idempotencyKey }, context.signal);
   }
 
-  /** Remembered wrong keys are looked up only for an address that has sent many. */
+  /** The memory of wrong keys decides only for an address that has sent many. For others, the key is looked up each time. */
   #findUnknown({ limits }: RequestContext, key: ShownKey, call: ShowingCall | undefined) {
     return this.#table.keys.findUnknown(key, limits.hasSentWrongSecrets(), call);
   }
