@@ -43,7 +43,8 @@ export class SharedReads<T> {
   get(key: string, read: SharedRead<T>): Promise<T> {
     const running = this.#running.get(key);
     if (running === undefined) return this.#run(key, read.make);
-    running.next ??= new Batch((batch) => this.#runFor(key, batch));
+    // One that has begun was empty, because its callers had left: it makes no read.
+    if (running.next?.isWaiting !== true) running.next = new Batch((batch) => this.#runFor(key, batch));
     return running.next.join(read);
   }
 
@@ -84,6 +85,11 @@ class Batch<T> {
   constructor(run: (batch: Batch<T>) => void) {
     this.#run = run;
     this.#timer = setTimeout(() => this.begin(), maxWaitMs);
+  }
+
+  /** Whether its read is still to begin. */
+  get isWaiting(): boolean {
+    return this.#state === "waiting";
   }
 
   join(read: SharedRead<T>): Promise<T> {
