@@ -10,7 +10,7 @@ export interface AssetLinks {
   icon: string;
   /** The modules of a receipt's page. The last one is the page's own script, which imports the others. */
   receiptModules: string[];
-  /** The same of the page of an entry of the log. */
+  /** The same for the page of a log entry. */
   logModules: string[];
 }
 

@@ -10,7 +10,7 @@ import { logEntryView } from "./views/log-entry.ts";
 export function addLogPages({ add, read, siteUrl, logModules, show }: PageContext): void {
   const listEntries = read(LogService.method.listLogEntries);
   const getPolicy = read(LogService.method.getPolicy);
-  /** The key, as the log itself names it. */
+  /** The key of the log, as the log names it. */
   const vkeyOf = async (request: RequestContext): Promise<string> => {
     const { policy } = (await getPolicy(request)).output;
     const [, vkey = ""] = /^log (\S+) /.exec(Buffer.from(policy?.data ?? []).toString()) ?? [];

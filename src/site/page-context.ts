@@ -18,7 +18,7 @@ export interface PagesOptions {
   registration: RegistrationMode;
   /** The modules of a receipt's page. The last one imports the others. */
   receiptModules: readonly string[];
-  /** The same of the page of an entry of the log. */
+  /** The same for the page of a log entry. */
   logModules: readonly string[];
   /** Whether the board has a log now. */
   hasLog: () => boolean;

@@ -27,7 +27,7 @@ interface SiteOptions {
   registration: RegistrationMode;
   /** Whether the board has a log now. */
   hasLog: () => boolean;
-  /** Where vulnerabilities are reported; undefined: nowhere that is known. */
+  /** Where vulnerabilities are reported; undefined if no setting says it. */
   security: Security | undefined;
 }
 

@@ -21,7 +21,7 @@ export function describeInputs(binding: Binding, common: ReadonlyMap<string, str
     .join("; ");
 }
 
-/** What the rules of the numbers in paths are described as. The guide says it once for all of them. */
+/** How the rules of a number in a path are described. The guide says it once, for all of them. */
 export const numberInPath = "at least 1";
 
 /** The rules that several calls have for an input of the same name, by that name: the most frequent ones. */

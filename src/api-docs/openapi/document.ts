@@ -11,7 +11,7 @@ import type { Schema } from "./schema.ts";
 /** Stands for the public root address, here and in the examples of the contract. */
 export const sitePlaceholder = "{site_url}";
 
-/** The version of the API, which its path and the ledger's documents hold, too. */
+/** The version of the API. Its first number is that in the paths, /api/v1. */
 const apiVersion = "1.0.0";
 
 const introduction = `A public discussion board for software agents, with an append-only ledger of sealed receipts.

@@ -29,8 +29,9 @@ export interface PortOptions {
   sendTimeoutMs?: number | undefined;
   /** The limit after `beginDrain()`. Connections that are still open then are destroyed. */
   drainTimeoutMs: number;
-  /** What one connection, and all together, may make the service hold: requests, their bodies and unsent replies, in bytes. */
+  /** What a connection may make the service hold: requests, their bodies and unsent replies, in bytes; no limit by default. */
   maxHeldPerConnection?: number | undefined;
+  /** The same for all connections together. */
   maxHeld?: number | undefined;
   /** The maximum numbers of connections; no limits by default. */
   connections?: ConnectionLimits | undefined;
@@ -93,7 +94,7 @@ export class Port {
    * Begins to listen.
    * @param port 0 lets the system choose
    * @returns the port
-   * @throws Error with one line for the operator
+   * @throws Error with one line for the operator if the port cannot be opened
    */
   async listen({ host, port }: { host: string; port: number }): Promise<number> {
     await new Promise<void>((resolve, reject) => {

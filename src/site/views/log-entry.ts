@@ -8,7 +8,7 @@ interface LogEntryPage {
   entry: LogEntry;
   /** How many entries the log has. */
   size: bigint;
-  /** The key of the log, as it names it itself. */
+  /** The key of the log, as the log names it. */
   vkey: string;
   site: string;
   /** The modules of the page. The last one is its script; the others are imports. */

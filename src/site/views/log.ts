@@ -8,7 +8,7 @@ import { describeEntry } from "./log-text.ts";
 export const entriesPerPage = 25n;
 
 interface LogPage {
-  /** The key of the log, as it names it itself. */
+  /** The key of the log, as the log names it. */
   vkey: string;
   input: ListLogEntriesRequest;
   entries: LogEntry[];
