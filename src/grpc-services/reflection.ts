@@ -9,7 +9,7 @@ import { callOf } from "../calls/call.ts";
 import { StoaError } from "../errors.ts";
 import { pace } from "../rate-limits/pacing.ts";
 import { TurnScheduler } from "../timing/turn-scheduler.ts";
-import { waitFor } from "../timing/wait.ts";
+import { untilAborted } from "../timing/wait.ts";
 import { type Descriptors, withImports } from "./descriptors.ts";
 
 type Response = MessageInitShape<typeof ServerReflectionResponseSchema>;
@@ -19,8 +19,6 @@ type Answer = NonNullable<Response["messageResponse"]>;
 const maxRequests = 1_000;
 /** After so many requests each time, a stream spends one more call of its caller's limit, and waits for its turn. */
 const requestsPerCall = 10;
-/** How long a stream may go without a request, in milliseconds. */
-const idleMs = 300_000;
 
 /**
  * gRPC's reflection protocol. Each request gets one response; a request that cannot be answered gets an ErrorResponse. The
@@ -89,19 +87,15 @@ function tooManyRequests(): StoaError {
   return new StoaError("rate_limited", message, { retryAfterSeconds: 1 });
 }
 
-function idle(): StoaError {
-  return new StoaError("unavailable", "No request came for a while.", { retryAfterSeconds: 1 });
-}
-
 function failure(errorCode: Code, errorMessage: string): Answer {
   return { case: "errorResponse", value: { errorCode, errorMessage } };
 }
 
-/** Yields items until the signal aborts. @throws the signal's reason; StoaError when no item comes for `idleMs` */
+/** Yields items until the signal aborts. @throws the signal's reason */
 async function* until<Item>(signal: AbortSignal, items: AsyncIterable<Item>): AsyncGenerator<Item> {
   const iterator = items[Symbol.asyncIterator]();
   while (true) {
-    const next = await waitFor(iterator.next(), { signal, ms: idleMs, onTimeout: ({ reject }) => reject(idle()) });
+    const next = await untilAborted(iterator.next(), signal);
     if (next.done) return;
     yield next.value;
   }
