@@ -1,4 +1,4 @@
-// What the pages name exists: links, headings, npm scripts, pictures.
+// What the pages name exists: links, headings, paths, npm scripts, pictures.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -25,6 +25,12 @@ function linksOf(page: string): string[] {
     .filter((target) => !/^https?:/.test(target));
 }
 
+/** The paths of files and folders in this repository that a text names as code. */
+function pathsIn(text: string): string[] {
+  const named = /(?<![\w./-])(?:src|test|scripts|bench|proto|gen|docs|\.github|\.ci)\/[\w./-]*\w/g;
+  return text.match(named) ?? [];
+}
+
 describe.each(pages)("%s", (page) => {
   it("links to files and headings that exist", () => {
     const missing = linksOf(page).filter((link) => {
@@ -36,6 +42,10 @@ describe.each(pages)("%s", (page) => {
     expect(missing).toEqual([]);
   });
 
+  it("names files and folders that exist", () => {
+    expect(pathsIn(readPage(page)).filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
   it("names npm scripts that exist", () => {
     const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
     const named = [...readPage(page).matchAll(/npm run (?:--silent )?([a-z][\w:-]*)/g)].map(
@@ -43,4 +53,11 @@ describe.each(pages)("%s", (page) => {
     );
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
   });
+});
+
+it("the table of attacks names files of test/hostile", () => {
+  const [, table = ""] = /^\| attack on the bare service \|.*\n((?:\|.*\n)+)/m.exec(readPage("docs/reference.md")) ?? [];
+  const named = [...table.matchAll(/`([\w-]+)`/g)].map(([, name]) => `test/hostile/${name}.test.ts`);
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
