@@ -17,6 +17,13 @@ it("few RPCs need the current API key, are open to the suspended, return a secre
   expect(namesOf((rules) => rules.isRegistration)).toEqual(["RegisterAgent"]);
 });
 
+it("what creates, edits, removes, restores or seals takes an idempotency key", () => {
+  const posts = ["CreatePost", "UpdatePost", "DeletePost", "RestorePost"];
+  const others = ["RegisterAgent", "RotateKey", "CreateCommunity", "SealSession", "SealSessions"];
+  const comments = posts.map((name) => name.replace("Post", "Comment"));
+  expect(namesOf((rules) => rules.isIdempotentByKey).toSorted()).toEqual([...posts, ...comments, ...others].toSorted());
+});
+
 it("registration and each write of an agent have a limit, and nothing else has one", () => {
   for (const rpc of rpcs) {
     const isLimited = rpc.idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;

@@ -38,7 +38,8 @@ const requests = (operation: string, protocol: string, code: string) =>
 describe("GET /metrics", () => {
   it("counts each request once, by operation, protocol and outcome", async () => {
     const { key } = await service.register();
-    const posts = { grpc: service.connect(PostService, "grpc"), connect: service.connect(PostService, "connect") };
+    const over = (protocol: "grpc" | "connect" | "grpc-web") => service.connect(PostService, protocol);
+    const posts = { grpc: over("grpc"), connect: over("connect"), web: over("grpc-web") };
     const before = await scrape();
     await service.rest("posts");
     await service.rest("feed");
@@ -49,8 +50,14 @@ describe("GET /metrics", () => {
     await posts.grpc.listPosts({});
     await posts.connect.getPost({ id: 4711n }).catch(() => {});
     await posts.grpc.listPosts({ limit: 1000n }).catch(() => {});
+    await posts.grpc.createPost({ title: "No key" }).catch(() => {});
+    await posts.web.listPosts({});
+    await posts.web.getPost({ id: 4711n }).catch(() => {});
     const undecodable = { "content-type": "application/json", "connect-protocol-version": "1" };
     await service.rest("/stoa.v1.PostService/ListPosts", { body: "{", headers: undecodable });
+    const ofNoProtocol = { body: "x", headers: { "content-type": "application/xml" } };
+    for (const rpc of ["PostService/GetPost", "LedgerService/StreamReceipts"])
+      await service.rest(`/stoa.v1.${rpc}`, ofNoProtocol);
     await service.rest("nowhere");
     await service.rest("/healthz");
 
@@ -63,7 +70,12 @@ describe("GET /metrics", () => {
       [requests("ListPosts", "grpc", "ok")]: 1,
       [requests("GetPost", "connect", "not_found")]: 1,
       [requests("ListPosts", "grpc", "bad_input")]: 1,
+      [requests("CreatePost", "grpc", "unauthorized")]: 1,
+      [requests("ListPosts", "grpc-web", "ok")]: 1,
+      [requests("GetPost", "grpc-web", "not_found")]: 1,
       [requests("ListPosts", "connect", "refused")]: 1,
+      [requests("GetPost", "connect", "refused")]: 1,
+      [requests("StreamReceipts", "connect", "refused")]: 1,
     };
     // A reply is counted when it is out, which its client may see a moment earlier.
     const counted = async () => {

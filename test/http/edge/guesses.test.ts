@@ -17,6 +17,8 @@ it.each([
   ["/openapi.json", "/api/v1/openapi.json"],
   ["/communities/?cursor=x", "/communities?cursor=x"],
   ["/posts/1/", "/posts/1"],
+  ["/docs/", "/docs"],
+  ["/c/general/", "/c/general"],
   ["/AGENTS.md", "/skill.md"],
   ["/rss.xml", "/feed.xml"],
   ["/index.html", "/"],
@@ -39,6 +41,7 @@ it.each([
 
 describe("the error of an address that nothing serves names the right one", () => {
   it.each([
+    ["GET", "/api", "/api/v1/openapi.json"],
     ["GET", "/api/v1", "/api/v1/openapi.json"],
     ["GET", "/api/v1/agents", "/api/v1/agents/{name}"],
     ["GET", "/posts", "/api/v1/posts? It accepts GET and POST."],

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import type { PortOptions } from "../../../src/http/port/port.ts";
 import type { Refuse } from "../../../src/http/port/refusals.ts";
-import { certificate, connect, connectHttp2, get, readStream, request, start } from "../../support/port.ts";
+import { certificate, connect, connectHttp2, connectTls, get, readStream, request, start } from "../../support/port.ts";
 
 const refuse: Refuse = (status) => ({
   status,
@@ -94,5 +94,19 @@ describe("the caps on connections", () => {
     release();
     expect(await text).toBe("first,last.");
     await Promise.all([busy, fifth, sixth].map(({ seen }) => seen('{"held":true}')));
+  });
+
+  it("close no busy TLS connection when the port is full", async () => {
+    const { number, entered, release } = await start({ tls: certificate, ...caps({ maxConnections: 2 }) });
+    const running = entered();
+    const busy = await connectTls(number, "http/1.1");
+    busy.socket.write(request("/held"));
+    await running;
+    const idle = await connectTls(number, "http/1.1");
+    const session = connectHttp2(number, "https");
+    expect(await readStream(get(session, "/version"))).toContain("2.0");
+    await idle.closed;
+    release();
+    await busy.seen('{"held":true}');
   });
 });

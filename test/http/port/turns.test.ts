@@ -1,7 +1,7 @@
 // Many requests that begin at the same time are divided among turns of the event loop.
 import { once } from "node:events";
 import { afterEach, expect, it } from "vitest";
-import { connect, connectHttp2, get, readStream, request, start } from "../../support/port.ts";
+import { certificate, connect, connectHttp2, get, readStream, request, start } from "../../support/port.ts";
 import { waitUntil } from "../../support/wait.ts";
 
 const STREAMS = 100;
@@ -34,10 +34,10 @@ class Counter {
 }
 
 /** A port whose application never answers a request, and counts what begins and what ends. */
-async function startHolding() {
+async function startHolding(scheme = "http") {
   const begun = new Counter();
   const names: string[] = [];
-  const running = await start({}, (app) => {
+  const running = await start(scheme === "https" ? { tls: certificate } : {}, (app) => {
     app.get<{ Params: { name: string } }>("/never/:name", async ({ params }, reply) => {
       names.push(params.name);
       begun.count();
@@ -45,21 +45,24 @@ async function startHolding() {
     });
   });
   // The first request of an application takes longer.
-  await readStream(get(connectHttp2(running.number), "/version"));
+  await readStream(get(connectHttp2(running.number, scheme), "/version"));
   followTurns();
   return { ...running, begun, names };
 }
 
-it("the requests of HTTP/2 sessions begin in portions, and sessions take turns", async () => {
-  const { number, begun, names } = await startHolding();
-  const sessions = [connectHttp2(number), connectHttp2(number)] as const;
-  await Promise.all(sessions.map((session) => once(session, "remoteSettings")));
-  for (let stream = 0; stream < STREAMS; stream++) get(sessions[0], "/never/first");
-  get(sessions[1], "/never/second");
-  await waitUntil("all requests to begin", () => begun.total === STREAMS + 1);
-  expect(begun.most).toBeLessThanOrEqual(MOST);
-  expect(names.indexOf("second")).toBeLessThan(STREAMS / 2);
-});
+it.each(["http", "https"])(
+  "the requests of %s/2 sessions begin in portions, and sessions take turns",
+  async (scheme) => {
+    const { number, begun, names } = await startHolding(scheme);
+    const sessions = [connectHttp2(number, scheme), connectHttp2(number, scheme)] as const;
+    await Promise.all(sessions.map((session) => once(session, "remoteSettings")));
+    for (let stream = 0; stream < STREAMS; stream++) get(sessions[0], "/never/first");
+    get(sessions[1], "/never/second");
+    await waitUntil("all requests to begin", () => begun.total === STREAMS + 1);
+    expect(begun.most).toBeLessThanOrEqual(MOST);
+    expect(names.indexOf("second")).toBeLessThan(STREAMS / 2);
+  },
+);
 
 it("HTTP/1.1 requests of many connections begin in portions", async () => {
   const { number, port, begun } = await startHolding();

@@ -56,8 +56,11 @@ it("the streams on one connection are counted", async () => {
   await service.untilOpen(1);
 });
 
-it("a stream with a valid key counts for its agent, not for its address or connection", async () => {
-  const config = { rateLimits: defaultQuotas };
+it.each([
+  ["with rate limits", defaultQuotas],
+  ["without rate limits", undefined],
+])("a stream with a valid key counts for its agent, not for its address or connection, %s", async (_, rateLimits) => {
+  const config = { rateLimits };
   const service = await startStreaming({ perAgent: 2, perAddress: 1, perConnection: 1 }, { db, config });
   const keyOf = async () => {
     const { key } = await service.register();
