@@ -68,4 +68,12 @@ describe("seal checks", () => {
     ]);
     await verifyLedger(db);
   });
+
+  it("block receipt 1", async () => {
+    const empty = await createDatabaseWithSchema();
+    const sealChecks = new SealChecks();
+    sealChecks.add(async () => "The reason.");
+    await expect(openLedger(empty, Date.now, sealChecks)).rejects.toThrow("Nothing is sealed now: The reason.");
+    expect(await empty.rows("SELECT seq FROM receipts")).toEqual([]);
+  });
 });
