@@ -4,9 +4,6 @@ import { type Access, access } from "../../../gen/stoa/v1/options_pb.js";
 import { contractServices } from "../../../scripts/lib/contract.ts";
 import { bindingsOf } from "../../../src/contract/bindings.ts";
 
-/** Every service of the contract, the operator's too. */
-export { contractServices as allServices };
-
 export interface RestBinding {
   rpc: DescMethod;
   method: string;
