@@ -1,5 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
+import { restoreTriggers } from "../../../src/store/schema/append-only.ts";
 import { checkSchema } from "../../../src/store/schema/schema-check.ts";
 import { createTestDatabase } from "../../support/database.ts";
 import { startService } from "../../support/service.ts";
@@ -56,5 +58,24 @@ it("without triggers nothing is made, nothing is missed, and the start says what
     expect(await check(true)).toContain("the trigger receipts_are_not_updated is missing");
   } finally {
     await address.close();
+  }
+});
+
+it("an account that sees that triggers are missing, and may not create them, gets a warning with the reason", async () => {
+  const { db } = await startService();
+  const user = `trigger_${randomBytes(4).toString("hex")}`;
+  await db.rows(`CREATE USER '${user}'@'%' IDENTIFIED BY 'secret'`);
+  const account = new Database({ address: { ...db.config, user, password: "secret" }, connections: 1 });
+  try {
+    // The right to triggers of one table is enough to see them.
+    for (const right of ["SELECT ON *", "TRIGGER ON receipts"])
+      await db.rows(`GRANT ${right.replace(" ON ", ` ON ${db.config.database}.`)} TO '${user}'@'%'`);
+    await db.rows("DROP TRIGGER moderations_are_not_updated");
+    expect(await restoreTriggers(account, never, () => {})).toMatch(
+      /it lacks the triggers? .*moderations_are_not_updated.* They could not be restored: .*denied/,
+    );
+  } finally {
+    await account.close();
+    await db.rows(`DROP USER '${user}'@'%'`);
   }
 });
