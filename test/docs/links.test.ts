@@ -56,7 +56,8 @@ describe.each(pages)("%s", (page) => {
 });
 
 it("the table of attacks names files of test/hostile", () => {
-  const [, table = ""] = /^\| attack on the bare service \|.*\n((?:\|.*\n)+)/m.exec(readPage("docs/reference.md")) ?? [];
+  const [, table = ""] =
+    /^\| attack on the bare service \|.*\n((?:\|.*\n)+)/m.exec(readPage("docs/reference.md")) ?? [];
   const named = [...table.matchAll(/`([\w-]+)`/g)].map(([, name]) => `test/hostile/${name}.test.ts`);
   expect(named.length).toBeGreaterThan(10);
   expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
