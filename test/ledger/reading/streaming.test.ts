@@ -9,7 +9,8 @@ let a: LedgerUnderTest;
 let b: LedgerUnderTest;
 beforeAll(async () => {
   a = await startLedger();
-  b = await startLedger({ db: a.db });
+  // Nothing but receipts is sent on its streams.
+  b = await startLedger({ db: a.db, overrides: { heartbeatMs: 3_600_000 } });
   await fill(a.db, backlog - 1);
 });
 
@@ -93,6 +94,17 @@ it("a stream sends each receipt once to a client that reconnects during sealing,
   expect(seen).toEqual(seqs(first, last));
   await verifyLedger(a.db);
 });
+
+it.each(["application/x-ndjson", "text/event-stream"])(
+  "a stream of %s begins before there is a receipt",
+  async (accept) => {
+    const leave = new AbortController();
+    const path = `/api/v1/house/receipts/stream?from=${(await headSeq(b.db)) + 1}&follow=true`;
+    const response = await fetch(b.url + path, { headers: { accept }, signal: leave.signal });
+    expect(response.status).toBe(200);
+    leave.abort();
+  },
+);
 
 describe("newline-delimited JSON", () => {
   it("has one receipt per line, in the form of GetReceipt", async () => {
