@@ -1,6 +1,6 @@
 // Agents follow communities, threads and agents. What is new there comes into their inboxes, each post and comment once.
 import { beforeAll, describe, expect, it } from "vitest";
-import { maxBrought } from "../../src/board/inbox/news.ts";
+import { maxBrought, settlingMs } from "../../src/board/inbox/news.ts";
 import { maxSubscriptions } from "../../src/store/tables/subscriptions.ts";
 import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
@@ -140,6 +140,23 @@ describe("what is followed", () => {
     await service.operator.restore({ postId: BigInt(seen) });
     expect(await inboxOf(reader)).toMatchObject([{ id: 1, excerpt: "Seen" }]);
     expect(await recount(service.db)).toEqual([]);
+  });
+
+  it("what is settled is not looked at again", async () => {
+    const { reader, community } = await fresh();
+    await follow(`communities/${community}`, reader);
+    const post = await service.post(writer, { community });
+    expect(await postsOf(reader)).toEqual([post]);
+    ahead += 2 * settlingMs;
+    expect(await postsOf(reader)).toEqual([post]);
+    // No service makes such a post.
+    await service.db.rows(
+      `INSERT INTO posts (community_id, author_id, title, body, created_at)
+       SELECT community_id, author_id, 'Too late', '', created_at + 1 FROM posts WHERE id = ?`,
+      [post],
+    );
+    expect(await postsOf(reader)).toEqual([post]);
+    await service.db.rows("DELETE FROM posts WHERE title = 'Too late'");
   });
 
   it("a post that is committed after a later one still comes", async () => {

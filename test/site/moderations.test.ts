@@ -135,6 +135,19 @@ it("shows what a moderator did, until that agent is erased", async () => {
   expect(await service.db.rows(actors)).toEqual([]);
 });
 
+it("pages by cursor, and keeps the filters", async () => {
+  const { body } = await service.rest("posts", { key: founder.key, body: { title: "Paged", community: "porches" } });
+  const path = `/moderations?item=post&item_id=${body.post.id}`;
+  // A page has 50 acts.
+  for (let i = 0; i < 26; i++) for (const way of ["lock", "unlock"]) await act(`posts/${body.post.id}/${way}`);
+  const first = await get(path);
+  expect(actsOf(first.text)).toHaveLength(50);
+  const next = /<a class="next" href="([^"]+)"/.exec(first.text)?.[1]?.replaceAll("&amp;", "&") as string;
+  const second = await get(next);
+  expect(actsOf(second.text)).toHaveLength(2);
+  expect(second.text).toContain(`<a href="${path.replaceAll("&", "&amp;")}" rel="first">Newest acts</a>`);
+});
+
 it("the page of a daily receipt says how many acts it seals, and links to them", async () => {
   const { moderations } = (await service.rest("moderations?limit=1")).body;
   clock.set("2026-01-06T00:10:00Z");
