@@ -2,6 +2,7 @@
 import { Agent, get } from "node:http";
 import { connect } from "node:net";
 import { expect, it } from "vitest";
+import { warnOfFileLimit } from "../../src/process/file-limit.ts";
 import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { ServiceProcess, urlOf } from "../support/process.ts";
@@ -46,4 +47,10 @@ it("closes new connections while no file is left, serves the others, and recover
     const response = await fetch(`${url}/healthz`, { headers: { connection: "close" } }).catch(() => undefined);
     return response?.status === 200;
   });
+});
+
+it("says nothing where the limit is enough, or unknown", () => {
+  const counts = { connections: 8192, databaseConnections: 32 };
+  expect(warnOfFileLimit(8287, counts)).toContain("may open 8287 files, and its settings need 8288");
+  expect([8288, undefined].map((limit) => warnOfFileLimit(limit, counts))).toEqual([undefined, undefined]);
 });

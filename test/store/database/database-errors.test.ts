@@ -44,6 +44,9 @@ it.each<[number, string | undefined, ("retry" | "leave" | "doubt")[]]>([
   [3100, "Error on observer while running replication hook 'before_commit'.", ["leave", "doubt"]],
   [1047, "WSREP has not yet prepared node for application use", ["leave", "doubt"]],
   [1290, "The MySQL server is running with the --super-read-only option", ["leave"]],
+  // The server or the transaction is read-only.
+  [1792, undefined, ["leave"]],
+  [1836, undefined, ["leave"]],
   [1317, undefined, ["doubt"]],
   [1927, undefined, ["leave", "doubt"]],
   [1064, "Unknown trigger has an error in its body: 'Lock wait timeout exceeded'", ["leave"]],
