@@ -1,7 +1,7 @@
 import type { Queryable } from "../../src/store/database/queryable.ts";
 
 /** The work of the engine for a query: the rows that it read, by an index or a scan, and the rows that it sorted. */
-export interface Cost {
+interface Cost {
   reads: number;
   sorted: number;
 }

@@ -55,7 +55,7 @@ export interface Running {
   release: () => void;
 }
 
-export const plainReply: Refuse = (status) => ({ status, body: JSON.stringify({ message: STATUS_CODES[status] }) });
+const plainReply: Refuse = (status) => ({ status, body: JSON.stringify({ message: STATUS_CODES[status] }) });
 
 /** @param addRoutes adds further routes to the application */
 export async function start(

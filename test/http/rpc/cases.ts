@@ -13,7 +13,7 @@ const thing = (name: string) => create(Thing, { name } as never);
 const binary = (name: string) => Buffer.from(toBinary(Thing, thing(name)));
 const json = (name: string) => Buffer.from(toJsonString(Thing, thing(name)));
 
-export const good = binary("a name");
+const good = binary("a name");
 const long = binary("long ".repeat(1_000));
 const garbage = Buffer.from([0x0a, 0x7f, 0x00]);
 const framed = frame(good);
