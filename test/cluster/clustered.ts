@@ -1,5 +1,5 @@
-import { createPool, type RowDataPacket } from "mysql2/promise";
 import type { TestDatabase } from "../support/database.ts";
+import { openDatabase } from "../support/open-database.ts";
 import { waitUntil } from "../support/wait.ts";
 import type { Case } from "./cases.ts";
 import { accountsFor, startDatabaseProxy } from "./proxy.ts";
@@ -33,12 +33,9 @@ export async function withCluster<Result>(
     const database = async (n: NodeNumber): Promise<TestDatabase> => {
       const isThere = async () => (await query(addresses[n], "SHOW DATABASES LIKE 'stoa'")).length > 0;
       await waitUntil("the database", isThere, joinMs);
-      const config = { ...addresses[n], user: "root", database: "stoa" };
-      const pool = createPool({ ...config, connectionLimit: 2, supportBigNumbers: true });
-      pools.push(pool);
-      const rows = async <Row>(sql: string, params: unknown[] = []) =>
-        (await pool.query<RowDataPacket[]>(sql, params as never))[0] as Row[];
-      return { config, pool, rows };
+      const db = openDatabase({ ...addresses[n], user: "root", database: "stoa" });
+      pools.push(db.pool);
+      return db;
     };
     await query(addresses[1], ...accountsFor(proxy));
     // Each replica has a proxy of its own.

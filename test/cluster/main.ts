@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { hammer } from "../hammer/hammer.ts";
+import { hammer, verdictOf } from "../hammer/hammer.ts";
 import { waitUntil } from "../support/wait.ts";
 import { BareWriter } from "./bare-writer.ts";
 import { allCases, type Case } from "./cases.ts";
@@ -73,7 +73,7 @@ const inSeconds = (ms: number) => (ms / 1000).toFixed(1);
 async function runFaults(name: string, { servers, databases, urlOf }: Clustered): Promise<string[]> {
   const [db, ...alsoIn] = databases;
   let times: FaultTimes[] = [];
-  const { faults, ...rest } = await hammer({
+  const faults = await hammer({
     db,
     alsoIn,
     replicas: [0, 1, 2].map((replica) => ({
@@ -82,13 +82,12 @@ async function runFaults(name: string, { servers, databases, urlOf }: Clustered)
     })),
     agents: Number(values.agents),
     sealers: 2,
-    chaos: async (replicas) => {
-      const { urls } = replicas;
+    mayBeAway: true,
+    chaos: async ({ urls, restart }) => {
       const probers = [0, 1, 2].map((replica) => new Prober(`p${replica}`, () => urls()[replica] as string));
       const bare = new BareWriter(servers);
       let isOver = false;
       const probing = [...probers, bare].map((each) => each.run(() => isOver));
-      const restart = replicas.restart.bind(replicas);
       try {
         times = await disturb(
           { servers, probers, bare, restart, log },
@@ -104,7 +103,6 @@ async function runFaults(name: string, { servers, databases, urlOf }: Clustered)
     seed: Number(values.seed),
     log,
   });
-  log(`${name}: ${JSON.stringify(rest)}`);
   say(`\n| ${name} | times | no writes for | the driver alone |\n|---|---|---|---|`);
   for (const { fault, rounds, fastestMs, slowestMs, bareMs } of times) {
     const pauses = new Set([fastestMs, slowestMs].map(inSeconds));
@@ -168,11 +166,7 @@ if (values.help) {
       continue;
     }
     const faults = await runCase(each);
-    log(
-      faults.length === 0
-        ? `${each.name}: nothing lost, nothing doubled`
-        : `${faults.length} faults:\n${faults.slice(0, 50).join("\n")}`,
-    );
+    log(`${each.name}: ${verdictOf(faults)}`);
     if (faults.length > 0) process.exitCode = 1;
   }
 }

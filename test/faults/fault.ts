@@ -1,4 +1,4 @@
-import type { Load } from "./load.ts";
+import type { Load } from "../hammer/load.ts";
 import type { Stage } from "./stage.ts";
 
 /** The statuses that each kind of request may get while the fault lasts. 0 means that there was no reply. */
@@ -19,12 +19,12 @@ export interface Fault {
   during: Seen;
   /** Why the fault cannot be run on this machine. Undefined if it can. */
   cannotRun?(): string | undefined;
-  /** Starts the service that suffers the fault. */
-  open(): Promise<Stage>;
+  /** Starts the service that suffers the fault; by default one on a private database. */
+  open?(stage: Stage): Promise<void>;
   /** Causes the fault under load and waits until it has lasted long enough. @returns what went wrong */
   harm(stage: Stage, load: Load): Promise<string[]>;
   /** Ends the fault. The time until the service is back is measured from here. */
-  mend(stage: Stage): Promise<void>;
+  mend?(stage: Stage): Promise<void>;
 }
 
 /** The statuses while nothing is wrong. The probe writes to a post that does not exist. */

@@ -6,13 +6,13 @@ const everyMs = 200;
 
 /** Probes a service again and again, as users and a load balancer do. Its requests change nothing. */
 export class Probe {
-  readonly #url: () => string;
+  readonly #url: string;
   readonly #key: string;
   readonly #seen = { read: new Set<number>(), write: new Set<number>(), ready: new Set<number>() };
   #timer: NodeJS.Timeout | undefined;
   readonly #underWay = new Set<Promise<unknown>>();
 
-  constructor(url: () => string, key: string) {
+  constructor(url: string, key: string) {
     this.#url = url;
     this.#key = key;
   }
@@ -54,7 +54,7 @@ export class Probe {
     };
     try {
       const signal = AbortSignal.timeout(timeoutMs);
-      const reply = await fetch(this.#url() + paths[kind], { signal, ...(kind === "write" ? write : {}) });
+      const reply = await fetch(this.#url + paths[kind], { signal, ...(kind === "write" ? write : {}) });
       await reply.arrayBuffer();
       return reply.status;
     } catch {

@@ -1,12 +1,15 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createPool, type RowDataPacket } from "mysql2/promise";
 import type { DatabaseConfig } from "../../src/config/config.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { createLinkedDatabase } from "../support/database-link.ts";
-import { ServiceProcess, urlOf } from "../support/process.ts";
+import { openDatabase } from "../support/open-database.ts";
+import { urlOf } from "../support/process.ts";
 import type { Relay } from "../support/relay.ts";
+import { Replica } from "../support/replica.ts";
+import { askRest, type Reply } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
 
 export const operatorToken = "faults-operator-token-0123456789-abcdef";
 const common = {
@@ -19,60 +22,55 @@ const common = {
   STOA_DRAIN_SECONDS: "2",
 };
 /** A stop must end within the drain time plus 10 s, in milliseconds. */
-export const stopBoundMs = 12_000;
+const stopBoundMs = 12_000;
 
 /** A service for one fault, on a private database or on one behind a relay. */
 export class Stage {
-  readonly settings: Record<string, string>;
-  readonly dataDir: string;
-  readonly relay: Relay;
-  service: ServiceProcess;
-  url = "";
-  readonly #database: DatabaseConfig | undefined;
+  settings: Record<string, string> = common;
+  dataDir = "";
+  /** Between the service and its database, after `openBehindRelay`. */
+  relay!: Relay;
+  service!: Replica;
+  /** Where its database is without the relay; undefined for a private one. */
+  #database: DatabaseConfig | undefined;
   readonly #cleanUp: (() => unknown)[] = [];
 
-  private constructor(
-    settings: Record<string, string>,
-    dataDir: string,
-    link?: { relay: Relay; direct: DatabaseConfig },
-  ) {
-    this.settings = { ...common, STOA_DATA_DIR: dataDir, ...settings };
+  /** Starts the service on a private database. */
+  async open(settings: Record<string, string> = {}, dataDir = this.folder(0o700)): Promise<void> {
     this.dataDir = dataDir;
-    this.relay = link?.relay as Relay;
-    this.#database = link?.direct;
-    this.service = new ServiceProcess(this.settings);
+    this.settings = { ...common, STOA_DATA_DIR: dataDir, ...settings };
+    this.service = await Replica.begin(this.settings);
+    await this.service.process.url();
   }
 
-  /** A service on a private database. @param dataDir a new folder by default */
-  static async onPrivateDatabase(settings: Record<string, string> = {}, dataDir?: string): Promise<Stage> {
-    const folder = dataDir ?? mkdtempSync(join(tmpdir(), "stoa-fault-"));
-    const stage = new Stage(settings, folder);
-    if (dataDir === undefined) stage.onClose(() => rmSync(folder, { recursive: true, force: true }));
-    stage.url = await stage.service.url();
-    return stage;
+  /** Starts it on a database that it reaches through `relay`. */
+  async openBehindRelay(settings: Record<string, string> = {}): Promise<void> {
+    const { relay, directConfig, config } = await createLinkedDatabase();
+    this.relay = relay;
+    this.#database = directConfig;
+    await this.open({ STOA_DATABASE_URL: urlOf(config), ...settings }, this.folder(0o777));
   }
 
-  /** A service on a database that it reaches through `relay`. */
-  static async behindRelay(settings: Record<string, string> = {}): Promise<Stage> {
-    const db = await createLinkedDatabase();
-    const folder = mkdtempSync(join(tmpdir(), "stoa-fault-"));
-    // The account of the service must be able to write there.
-    chmodSync(folder, 0o777);
-    const link = { relay: db.relay, direct: db.directConfig };
-    const stage = new Stage({ STOA_DATABASE_URL: urlOf(db.config), ...settings }, folder, link);
-    stage.onClose(() => rmSync(folder, { recursive: true, force: true }));
-    stage.url = await stage.service.url();
-    return stage;
+  get url(): string {
+    return this.service.url;
+  }
+
+  /** A folder until `close`. @param mode what the account of the service may do there */
+  folder(mode = 0o755): string {
+    const path = mkdtempSync(join(tmpdir(), "stoa-fault-"));
+    chmodSync(path, mode);
+    this.onClose(() => rmSync(path, { recursive: true, force: true }));
+    return path;
   }
 
   onClose(step: () => unknown): void {
     this.#cleanUp.push(step);
   }
 
-  /** Restarts the service at its old address. */
-  async start(): Promise<void> {
-    this.service = new ServiceProcess({ ...this.settings, STOA_PORT: new URL(this.url).port });
-    await this.service.url();
+  /** Stops the service, and starts it again. */
+  async restart(): Promise<void> {
+    await this.service.end("SIGTERM");
+    await this.service.startAgain();
   }
 
   /** Asks the service to stop. @returns what went wrong with the stop */
@@ -80,8 +78,22 @@ export class Stage {
     const begun = performance.now();
     await this.service.end("SIGTERM");
     const ms = Math.round(performance.now() - begun);
-    const code = await this.service.exited;
+    const code = await this.service.process.exited;
     return code === 0 && ms < stopBoundMs ? [] : [`SIGTERM ${state}: exit code ${code} after ${ms} ms`];
+  }
+
+  ready(): Promise<Reply> {
+    return askRest(this.url, "/readyz");
+  }
+
+  /** What is wrong with /readyz unless it is 200 with such a warning. */
+  async expectWarning(pattern: RegExp): Promise<string[]> {
+    const { status, body } = await this.ready();
+    return status === 200 && pattern.test(body.warning) ? [] : [`/readyz: ${status} ${JSON.stringify(body)}`];
+  }
+
+  async untilNoWarning(): Promise<void> {
+    await waitUntil("no warning", async () => (await this.ready()).body.warning === undefined, 60_000);
   }
 
   /** The process id of the private database's server. */
@@ -89,21 +101,10 @@ export class Stage {
     return this.#record().pid;
   }
 
-  /** Connects to the database without the service. The caller closes the connection. */
-  openDatabase(): TestDatabase {
-    const config = this.#database ?? {
-      socketPath: join(this.#record().socketFolder, "server.sock"),
-      user: "root",
-      database: "stoa",
-    };
-    const pool = createPool({ ...config, connectionLimit: 2, supportBigNumbers: true });
-    const rows = async <Row>(sql: string, params: unknown[] = []) =>
-      (await pool.query<RowDataPacket[]>(sql, params as never))[0] as Row[];
-    return { config, pool, rows };
-  }
-
+  /** Connects to the database without the service. */
   async withDatabase<Result>(work: (db: TestDatabase) => Promise<Result>): Promise<Result> {
-    const db = this.openDatabase();
+    const socketPath = () => join(this.#record().socketFolder, "server.sock");
+    const db = openDatabase(this.#database ?? { socketPath: socketPath(), user: "root", database: "stoa" });
     try {
       return await work(db);
     } finally {
@@ -112,7 +113,7 @@ export class Stage {
   }
 
   async close(): Promise<void> {
-    await this.service.end("SIGTERM");
+    await this.service?.end("SIGTERM");
     for (const step of this.#cleanUp.splice(0).reverse()) await step();
   }
 

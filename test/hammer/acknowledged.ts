@@ -37,7 +37,10 @@ export class Acknowledged {
   readonly doubtfulVotes = new Set<string>();
   /** The last acknowledged vote, by agent and post or comment. */
   readonly votes = new Map<string, { ballot: string; vote: number }>();
+  /** The receipts of sealed sessions, by book. */
+  readonly sealed = new Map<string, { seq: number; hash: string }>();
   /** A sample of creates with their replies. A repeat of them must return the same reply. */
   readonly creates: { by: string; call: Call; answer: Answer }[] = [];
+  /** What was answered wrongly. */
   readonly faults: string[] = [];
 }

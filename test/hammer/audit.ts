@@ -3,7 +3,6 @@ import { recount } from "../support/recount.ts";
 import type { Acknowledged } from "./acknowledged.ts";
 import type { Answer, Caller } from "./caller.ts";
 import type { Follower } from "./follower.ts";
-import type { Sealer } from "./sealer.ts";
 
 type Rows = TestDatabase["rows"];
 
@@ -12,7 +11,7 @@ type Rows = TestDatabase["rows"];
  * may be missing, doubled or unknown.
  * @returns what does not agree, in words
  */
-export async function audit(db: TestDatabase, done: Acknowledged, sealers: Sealer[]): Promise<string[]> {
+export async function audit(db: TestDatabase, done: Acknowledged): Promise<string[]> {
   const { rows } = db;
   return [
     ...(await recount(db)).map(({ rule, rows }) => `broken: ${rule}: ${JSON.stringify(rows.slice(0, 3))}`),
@@ -70,7 +69,7 @@ export async function audit(db: TestDatabase, done: Acknowledged, sealers: Seale
       "receipt",
       rows,
       `SELECT CONCAT_WS('|', CONVERT(s.book USING utf8mb4), r.seq, r.hash) AS it FROM receipts r JOIN ledger_sessions s ON s.seq = r.seq`,
-      sealers.flatMap(({ sealed }) => [...sealed].map(([book, { seq, hash }]) => [book, seq, hash].join("|"))),
+      [...done.sealed].map(([book, { seq, hash }]) => [book, seq, hash].join("|")),
     )),
   ];
 }

@@ -1,9 +1,10 @@
+import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "./random.ts";
-import { type Call, type Cut, keptConnections, send, type WireReply } from "./wire.ts";
+import { type Call, type Cut, send, type WireReply } from "./wire.ts";
 
 /** What was seen on the wire, for the report. */
-export interface Tally {
+interface Tally {
   /** Replies by status. */
   statuses: Record<number, number>;
   /** Requests that got no reply. */
@@ -32,7 +33,7 @@ export class Caller {
   readonly #urls: () => string[];
   readonly #random: Random;
   readonly #tally: Tally;
-  readonly #connections = keptConnections();
+  readonly #connections = new Agent({ keepAlive: true });
   readonly #mixesVersions: boolean;
 
   /**

@@ -1,25 +1,25 @@
-import { ServiceProcess } from "../support/process.ts";
+import { Replica } from "../support/replica.ts";
 
 /** How long a replica may take to start, in milliseconds. On a busy cluster its migrations take long. */
 const startMs = 240_000;
 
 /** Two or more replicas of the service on one database, which can be killed and restarted. */
 export class Cluster {
-  readonly #environments: readonly Record<string, string>[];
-  readonly #replicas: { process: ServiceProcess; url: string }[] = [];
-  /** The output of replicas that have ended. */
+  readonly #replicas: Replica[] = [];
+  /** The output of processes that have ended. */
   #output = "";
-  #restarts = 0;
-
-  private constructor(environments: readonly Record<string, string>[]) {
-    this.#environments = environments;
-  }
+  /** How often a replica was restarted. */
+  restarts = 0;
 
   /** @param environments the environment variables of each replica */
   static async start(environments: readonly Record<string, string>[]): Promise<Cluster> {
-    const cluster = new Cluster(environments);
+    const cluster = new Cluster();
     try {
-      for (const index of environments.keys()) await cluster.#start(index);
+      for (const environment of environments) {
+        const replica = await Replica.begin(environment);
+        cluster.#replicas.push(replica);
+        await replica.process.url(startMs);
+      }
     } catch (error) {
       await cluster.stop();
       throw error;
@@ -27,20 +27,16 @@ export class Cluster {
     return cluster;
   }
 
-  /** The addresses of the replicas. A replica that restarts keeps its old address until it is up. */
+  /** The addresses of the replicas, which they keep when they are restarted. */
   readonly urls = (): string[] => this.#replicas.map(({ url }) => url);
 
   /** Ends a replica by a signal, and restarts it. */
-  async restart(index: number, signal: "SIGKILL" | "SIGINT"): Promise<void> {
-    this.#restarts += 1;
-    await this.#end(index, signal);
-    await this.#start(index);
-  }
-
-  /** How often a replica was restarted. */
-  get restarts(): number {
-    return this.#restarts;
-  }
+  readonly restart = async (index: number, signal: "SIGKILL" | "SIGINT"): Promise<void> => {
+    const replica = this.#replicas[index] as Replica;
+    this.restarts += 1;
+    await this.#end(replica, signal);
+    await replica.startAgain(startMs);
+  };
 
   /**
    * The errors in the output of ended replicas: log lines of level error or higher, and lines that are not log lines, such
@@ -59,21 +55,11 @@ export class Cluster {
   }
 
   async stop(): Promise<void> {
-    for (const index of this.#replicas.keys()) await this.#end(index, "SIGINT");
-    this.#replicas.length = 0;
+    for (const replica of this.#replicas.splice(0)) await this.#end(replica, "SIGINT");
   }
 
-  async #start(index: number): Promise<void> {
-    // A replica uses its old port again, as behind a load balancer.
-    const port = index in this.#replicas ? new URL(this.#replicas[index]?.url as string).port : "0";
-    const process = new ServiceProcess({ ...this.#environments[index], STOA_PORT: port });
-    this.#replicas[index] = { process, url: this.#replicas[index]?.url ?? "http://127.0.0.1:9" };
-    this.#replicas[index] = { process, url: await process.url(startMs) };
-  }
-
-  async #end(index: number, signal: "SIGKILL" | "SIGINT"): Promise<void> {
-    const { process } = this.#replicas[index] as { process: ServiceProcess };
-    await process.end(signal);
-    this.#output += `${process.output}\n`;
+  async #end(replica: Replica, signal: "SIGKILL" | "SIGINT"): Promise<void> {
+    await replica.end(signal);
+    this.#output += `${replica.process.output}\n`;
   }
 }

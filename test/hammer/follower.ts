@@ -7,7 +7,6 @@ export class Follower {
   readonly name: string;
   /** The ids of the items that came. */
   readonly seen = new Set<number>();
-  readonly faults: string[] = [];
   readonly #urls: () => string[];
   readonly #random: Random;
   readonly #done: Acknowledged;
@@ -79,6 +78,6 @@ export class Follower {
   }
 
   #fault(what: string): void {
-    this.faults.push(`the stream of ${this.name}: ${what}`);
+    this.#done.faults.push(`the stream of ${this.name}: ${what}`);
   }
 }

@@ -2,11 +2,14 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { createPool, type RowDataPacket } from "mysql2/promise";
 import { type DatabaseConfig, parseDatabaseUrl } from "../../src/config/database-url.ts";
 import { startPrivateServer } from "../../src/private-database/server/private-server.ts";
-import { hammer } from "./hammer.ts";
+import { openDatabase } from "../support/open-database.ts";
+import { urlOf } from "../support/process.ts";
+import type { Cluster } from "./cluster.ts";
+import { hammer, verdictOf } from "./hammer.ts";
 
 const { values } = parseArgs({
   options: {
@@ -17,40 +20,53 @@ const { values } = parseArgs({
     server: { type: "string" },
   },
 });
+const restartEveryMs = 20_000;
+const durationMs = Number(values.minutes) * 60_000;
 const started = Date.now();
 const log = (line: string) => process.stdout.write(`${((Date.now() - started) / 1000).toFixed(0)} s: ${line}\n`);
 
 await using cleanUp = new AsyncDisposableStack();
 const { config, killDatabase } = values.server === undefined ? await ownServer() : givenServer(values.server);
-const { database, ...address } = config;
-const admin = createPool({ ...address, connectionLimit: 1 });
-cleanUp.defer(() => admin.end());
-await admin.query(`CREATE DATABASE ${database} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`);
-cleanUp.defer(async () => void (await admin.query(`DROP DATABASE ${database}`)));
-const pool = createPool({ ...config, connectionLimit: 2, supportBigNumbers: true });
-cleanUp.defer(() => pool.end());
+const admin = openDatabase({ ...config, database: "" });
+cleanUp.defer(() => admin.pool.end());
+await admin.rows(`CREATE DATABASE ${config.database} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`);
+cleanUp.defer(async () => void (await admin.rows(`DROP DATABASE ${config.database}`)));
+const db = openDatabase(config);
+cleanUp.defer(() => db.pool.end());
 log(`${values.agents} agents for ${values.minutes} minutes, seed ${values.seed}`);
-const report = await hammer({
-  db: {
-    config,
-    pool,
-    rows: async <Row>(sql: string, params: unknown[] = []) =>
-      (await pool.query<RowDataPacket[]>(sql, params as never))[0] as Row[],
-  },
+const faults = await hammer({
+  db,
+  replicas: [1, 2].map(() => ({ STOA_DATABASE_URL: urlOf(config) })),
+  chaos: disturb,
+  mayBeAway: false,
   agents: Number(values.agents),
   sealers: 4,
-  durationMs: Number(values.minutes) * 60_000,
-  restartEveryMs: 20_000,
-  killDatabase,
   seed: Number(values.seed),
   log,
 });
-const { faults, ...rest } = report;
-log(JSON.stringify(rest));
-log(
-  faults.length === 0 ? "nothing lost, nothing doubled" : `${faults.length} faults:\n${faults.slice(0, 50).join("\n")}`,
-);
+log(verdictOf(faults));
 if (faults.length > 0) process.exitCode = 1;
+
+/** Restarts replicas in turn, and kills the database once, half-way. */
+async function disturb({ restart }: Cluster): Promise<[]> {
+  const end = Date.now() + durationMs;
+  let isKilled = killDatabase === undefined;
+  for (let restarts = 0; end - Date.now() > restartEveryMs; ) {
+    await sleep(restartEveryMs);
+    if (!isKilled && Date.now() >= end - durationMs / 2) {
+      log("killing the database");
+      killDatabase?.();
+      isKilled = true;
+      continue;
+    }
+    const signal = restarts % 3 === 2 ? "SIGINT" : "SIGKILL";
+    log(`ending replica ${restarts % 2} by ${signal}`);
+    await restart(restarts % 2, signal);
+    restarts++;
+  }
+  await sleep(Math.max(0, end - Date.now()));
+  return [];
+}
 
 /** Starts a private server. `cleanUp` stops it. */
 async function ownServer(): Promise<{ config: DatabaseConfig; killDatabase: () => void }> {

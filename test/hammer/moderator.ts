@@ -11,7 +11,6 @@ type Act = (typeof acts)[number];
 
 /** An operator that removes, restores, locks and unlocks posts by gRPC. */
 export class Moderator {
-  readonly faults: string[] = [];
   readonly #index: number;
   readonly #count: number;
   readonly #random: Random;
@@ -50,7 +49,7 @@ export class Moderator {
     const isGone = post.removed || post.deleted;
     if (outcome === "not_found") {
       const mayBe = isMove ? act === "restore" && post.deleted : isGone;
-      if (!mayBe) this.faults.push(`${act} of post ${post.id}: not_found`);
+      if (!mayBe) this.#done.faults.push(`${act} of post ${post.id}: not_found`);
       return;
     }
     if (isMove) {
@@ -73,7 +72,7 @@ export class Moderator {
       });
     } catch (error) {
       if (ConnectError.from(error).code === Code.NotFound) return "not_found";
-      this.faults.push(`${act} of post ${id}: ${error}`);
+      this.#done.faults.push(`${act} of post ${id}: ${error}`);
     }
     return "ok";
   }

@@ -1,28 +1,28 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
+import type { Acknowledged } from "./acknowledged.ts";
 import { OperatorCaller } from "./operator-caller.ts";
 import type { Random } from "./random.ts";
 
 /** An internal service that seals sessions by gRPC. */
 export class Sealer {
-  /** The acknowledged seq and hash, by book. */
-  readonly sealed = new Map<string, { seq: number; hash: string }>();
-  readonly faults: string[] = [];
   readonly #name: string;
   readonly #random: Random;
+  readonly #done: Acknowledged;
   readonly #caller: OperatorCaller;
 
-  constructor(name: string, urls: () => string[], random: Random, token: string) {
+  constructor(name: string, urls: () => string[], random: Random, done: Acknowledged, token: string) {
     this.#name = name;
     this.#random = random;
+    this.#done = done;
     this.#caller = new OperatorCaller(urls, random, token);
   }
 
   async run(stopped: () => boolean): Promise<void> {
     for (let count = 1; !stopped(); count++) {
       const book = `${this.#name} ${count}`;
-      await this.#seal(book).catch((error) => this.faults.push(`${book}: ${error}`));
+      await this.#seal(book).catch((error) => this.#done.faults.push(`${book}: ${error}`));
       await sleep(this.#random.below(200));
     }
   }
@@ -34,6 +34,6 @@ export class Sealer {
       (client, options) => client.sealSession(request, options),
       { "idempotency-key": randomUUID() },
     );
-    this.sealed.set(book, { seq: Number(receipt?.seq), hash: receipt?.hash as string });
+    this.#done.sealed.set(book, { seq: Number(receipt?.seq), hash: receipt?.hash as string });
   }
 }

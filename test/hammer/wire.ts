@@ -1,4 +1,4 @@
-import { Agent, request } from "node:http";
+import { type Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface Call {
@@ -16,7 +16,6 @@ export interface Call {
 export interface WireReply {
   status: number;
   replayed: boolean;
-  retryAfterSeconds: number | undefined;
   text: string;
 }
 
@@ -41,11 +40,9 @@ export async function send(agent: Agent, url: string, call: Call, cut: Cut): Pro
       response.on("data", (part: Buffer) => parts.push(part));
       response.once("close", () => resolve(undefined));
       response.once("end", () => {
-        const wait = Number(response.headers["retry-after"]);
         resolve({
           status: response.statusCode as number,
           replayed: response.headers["idempotency-replayed"] === "true",
-          retryAfterSeconds: Number.isFinite(wait) ? wait : undefined,
           text: Buffer.concat(parts).toString(),
         });
       });
@@ -63,9 +60,4 @@ export async function send(agent: Agent, url: string, call: Call, cut: Cut): Pro
   const outcome = await reply;
   clearTimeout(timer);
   return outcome;
-}
-
-/** Connections that are kept open for further requests. */
-export function keptConnections(): Agent {
-  return new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
 }

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { Load } from "../faults/load.ts";
+import { Load } from "../hammer/load.ts";
 import { operatorToken } from "../ledger/support.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { recount } from "../support/recount.ts";
@@ -13,12 +13,12 @@ const folder = scratchFolder();
 const siteUrl = "http://stoa.example";
 
 /** What was acknowledged by now, by what tells each apart and no edit changes. */
-function known({ done, sealed }: Load): string[] {
+function known({ done }: Load): string[] {
   return [
     ...[...done.agents.keys()].map((name) => `agent ${name}`),
     ...done.posts.map(({ id }) => `post ${id}`),
     ...done.comments.map(({ id }) => `comment ${id}`),
-    ...[...sealed].map(([book, { seq, hash }]) => `receipt ${seq} ${book} ${hash}`),
+    ...[...done.sealed].map(([book, { seq, hash }]) => `receipt ${seq} ${book} ${hash}`),
   ];
 }
 
@@ -38,7 +38,7 @@ async function stored({ rows }: TestDatabase): Promise<string[]> {
 it("a backup under load holds the whole database at one moment, and a service runs on its restore", async () => {
   const service = await startService({ config: { operatorToken, siteUrl } });
   let { url } = service;
-  const load = new Load(() => [url], operatorToken, 11);
+  const load = new Load({ urls: () => [url], operatorToken, seed: 11 });
   await load.more(20, 3);
   const amid = join(folder, "amid.sql");
   let before: string[];

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Database } from "../../src/store/database/database.ts";
 import { describeSchema } from "../../src/store/schema/schema-dump.ts";
-import { Load } from "../faults/load.ts";
+import { Load } from "../hammer/load.ts";
 import { operatorToken } from "../ledger/support.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { untilPublished } from "../support/log.ts";
@@ -212,7 +212,7 @@ describe("the exit status of fsck", () => {
 });
 
 it("fsck finds nothing while agents and sealers write", async () => {
-  const load = new Load(() => [service.url], operatorToken, 5);
+  const load = new Load({ urls: () => [service.url], operatorToken, seed: 5 });
   let runs = 0;
   for (const enough = () => load.done.posts.length > 10 && runs > 2; !enough(); runs++) {
     expect(await fsck(...(runs % 2 === 0 ? ["--repair"] : []))).toMatchObject({ status: 0, out: [] });

@@ -1,9 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { askRest } from "../../support/service.ts";
 import { maySkipSmallDisk, mountSmallDisk, type SmallDisk } from "../../support/tmpfs.ts";
 import { type Fault, fine } from "../fault.ts";
-import { Stage } from "../stage.ts";
 
 let disk: SmallDisk;
 
@@ -13,17 +11,15 @@ export const diskFull: Fault = {
   seen: "Writes get 503 `unavailable` with a message that says why. Reads continue. /readyz is 200 with a warning. Writes resume by themselves when there is space.",
   during: { read: fine.read, write: [503, ...fine.write], ready: fine.ready },
   cannotRun: () => (maySkipSmallDisk() ? "this account may not mount a disk" : undefined),
-  async open() {
+  async open(stage) {
     disk = mountSmallDisk(512);
-    const stage = await Stage.onPrivateDatabase({}, join(disk.folder, "data"));
     stage.onClose(() => disk.remove());
-    return stage;
+    await stage.open({}, join(disk.folder, "data"));
   },
-  async harm({ url }) {
+  async harm(stage) {
     disk.fillTo(0);
     await sleep(10_000);
-    const { body } = await askRest(url, "/readyz");
-    return /MiB free/.test(body.warning) ? [] : [`/readyz: ${JSON.stringify(body)}`];
+    return stage.expectWarning(/MiB free/);
   },
   async mend() {
     disk.empty();

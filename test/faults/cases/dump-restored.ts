@@ -1,41 +1,31 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { operateWith } from "../../operator/support.ts";
-import { askRest } from "../../support/service.ts";
-import { waitUntil } from "../../support/wait.ts";
 import { type Fault, fine } from "../fault.ts";
-import { operatorToken, Stage } from "../stage.ts";
+import { operatorToken, type Stage } from "../stage.ts";
 
 export const dumpRestored: Fault = {
   name: "Restored old backup",
   done: "A backup is made, then a session is sealed, then the backup is restored. `stoa recover` ends the fault.",
   seen: "Everything written after the backup is lost. The board keeps running. Until `stoa recover` publishes what was abandoned, nothing is sealed (`unavailable`), and /readyz has a warning.",
   during: { read: [0, 503, ...fine.read], write: [0, 503, ...fine.write], ready: [0, 503, ...fine.ready] },
-  open: () => Stage.behindRelay(),
+  open: (stage) => stage.openBehindRelay(),
   async harm(stage, load) {
     // The load stops first, so that it is known what the restore loses.
     await load.stop();
-    const folder = mkdtempSync(join(tmpdir(), "stoa-fault-backup-"));
-    try {
-      const file = join(folder, "backup.sql");
-      const wrong = expectStatus("backup", await run(stage, "backup", file));
-      if (!(await seal(stage, "lost")).ok) wrong.push("nothing could be sealed before the restore");
-      await stage.service.end("SIGTERM");
-      await stage.withDatabase(async (db) => {
-        await db.rows(`DROP DATABASE ${db.config.database}`);
-        await db.rows(`CREATE DATABASE ${db.config.database} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`);
-      });
-      wrong.push(...expectStatus("restore", await run(stage, "restore", file)));
-      await stage.start();
-      const { status, body } = await askRest(stage.url, "/readyz");
-      if (status !== 200 || body.warning === undefined) wrong.push(`/readyz: ${status} ${JSON.stringify(body)}`);
-      const refused = await seal(stage, "refused");
-      if (refused.status !== 503) wrong.push(`a seal: ${refused.status}`);
-      return wrong;
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+    const file = join(stage.folder(), "backup.sql");
+    const wrong = expectStatus("backup", await run(stage, "backup", file));
+    if (!(await seal(stage, "lost")).ok) wrong.push("nothing could be sealed before the restore");
+    await stage.service.end("SIGTERM");
+    await stage.withDatabase(async (db) => {
+      await db.rows(`DROP DATABASE ${db.config.database}`);
+      await db.rows(`CREATE DATABASE ${db.config.database} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`);
+    });
+    wrong.push(...expectStatus("restore", await run(stage, "restore", file)));
+    await stage.service.startAgain();
+    wrong.push(...(await stage.expectWarning(/./)));
+    const refused = await seal(stage, "refused");
+    if (refused.status !== 503) wrong.push(`a seal: ${refused.status}`);
+    return wrong;
   },
   async mend(stage) {
     const { out, notes } = await run(stage, "recover");
@@ -43,7 +33,7 @@ export const dumpRestored: Fault = {
     if (head === undefined) throw new Error(`recover names no receipt: ${[...out, ...notes].join(" ")}`);
     const { status } = await run(stage, "recover", "--abandon", head, "--note", "An old backup was restored.");
     if (status !== 0) throw new Error(`recover: exit status ${status}`);
-    await waitUntil("no warning", async () => (await askRest(stage.url, "/readyz")).body.warning === undefined, 60_000);
+    await stage.untilNoWarning();
   },
 };
 

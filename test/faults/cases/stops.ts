@@ -1,39 +1,37 @@
-import { ServiceProcess } from "../../support/process.ts";
 import { waitUntil } from "../../support/wait.ts";
 import { type Fault, fine } from "../fault.ts";
-import { Stage } from "../stage.ts";
 
 export const stops: Fault = {
   name: "SIGTERM in each state",
   done: "The service gets SIGTERM: under load; while streams and a verification are running; while the database is frozen; while the database is gone; while a start waits for a frozen database.",
   seen: "Running calls finish. Further calls get 503 `unavailable` or no connection. The process ends within `STOA_DRAIN_SECONDS` plus 10 s, with exit code 0.",
   during: { read: [0, 503, ...fine.read], write: [0, 503, ...fine.write], ready: [0, 503, ...fine.ready] },
-  open: () => Stage.behindRelay(),
+  open: (stage) => stage.openBehindRelay(),
   async harm(stage) {
-    const { relay, url } = stage;
+    const { relay, url, service } = stage;
     const wrong = await stage.stop("under load");
 
-    await stage.start();
+    await service.startAgain();
     const stream = await fetch(`${url}/api/v1/house/receipts/stream?follow=true`);
     const underWay = [stream.text(), fetch(`${url}/house/verify`)].map((call) => call.catch(() => {}));
     wrong.push(...(await stage.stop("with a stream and a verification")));
     await Promise.all(underWay);
 
-    await stage.start();
+    await service.startAgain();
     relay.freeze();
     wrong.push(...(await stage.stop("with a frozen database")));
 
     const before = relay.clients;
-    stage.service = new ServiceProcess({ ...stage.settings, STOA_PORT: new URL(url).port });
+    service.beginAgain();
     await waitUntil("a connection", () => relay.clients > before);
     wrong.push(...(await stage.stop("while starting")));
     relay.thaw();
 
-    await stage.start();
+    await service.startAgain();
     await relay.close();
     wrong.push(...(await stage.stop("with a database that is gone")));
     await relay.open();
     return wrong;
   },
-  mend: (stage) => stage.start(),
+  mend: (stage) => stage.service.startAgain(),
 };

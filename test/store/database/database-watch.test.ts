@@ -9,7 +9,7 @@ import type { DatabaseConfig } from "../../../src/config/config.ts";
 import { type PrivateServer, startPrivateServer } from "../../../src/private-database/server/private-server.ts";
 import { ensureDatabase } from "../../../src/private-database/setup/ensure-database.ts";
 import { DatabaseWatch } from "../../../src/store/database/database-watch.ts";
-import type { TestDatabase } from "../../support/database.ts";
+import { openDatabase, type TestDatabase } from "../../support/open-database.ts";
 import { type Service, startService } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
 
@@ -26,8 +26,7 @@ beforeAll(async () => {
   const account = { socketPath: server.socketPath, user: server.user };
   await ensureDatabase(account, "stoa");
   const config: DatabaseConfig = { ...account, database: "stoa" };
-  const pool = createPool({ ...config, connectionLimit: 1 });
-  db = { config, pool, rows: async <Row>(sql: string) => (await pool.query(sql))[0] as Row[] };
+  db = openDatabase(config, 1);
   service = await startService({ db, overrides: { databaseLookMs: 50 } });
 });
 
