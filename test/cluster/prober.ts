@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { HammerPost } from "../hammer/acknowledged.ts";
+import { type HammerPost, newPost } from "../hammer/acknowledged.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { Pauses } from "./pauses.ts";
 
@@ -61,17 +61,7 @@ export class Prober {
       seen.add(title);
       const known = this.#acknowledged.get(title);
       if (known !== undefined && known !== id) this.faults.push(`${title} was acknowledged as ${known}, and is ${id}`);
-      posts.push({
-        id,
-        title,
-        by: name,
-        deleted: false,
-        removed: false,
-        locked: false,
-        acts: 0,
-        touched: false,
-        moved: false,
-      });
+      posts.push(newPost(id, title, name));
     }
     for (const title of this.#acknowledged.keys()) if (!seen.has(title)) this.faults.push(`lost: ${title}`);
     return posts;

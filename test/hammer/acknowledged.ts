@@ -1,5 +1,4 @@
-import type { Answer } from "./caller.ts";
-import type { Call } from "./wire.ts";
+import type { Answer, Call } from "./wire.ts";
 
 export interface HammerPost {
   id: number;
@@ -15,6 +14,11 @@ export interface HammerPost {
   /** Whether the operator ever acted on it, or ever removed it; true before the first request of that. */
   touched: boolean;
   moved: boolean;
+}
+
+/** A post that nobody has changed. */
+export function newPost(id: number, title: string, by: string): HammerPost {
+  return { id, title, by, deleted: false, removed: false, locked: false, acts: 0, touched: false, moved: false };
 }
 
 export interface HammerComment {

@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
-import type { Acknowledged, HammerComment, HammerPost } from "./acknowledged.ts";
-import type { Answer, Caller } from "./caller.ts";
+import { type Acknowledged, type HammerComment, type HammerPost, newPost } from "./acknowledged.ts";
+import type { Caller } from "./caller.ts";
 import type { Random } from "./random.ts";
 import { mentionOne, readInbox, searchFor } from "./reading.ts";
-import type { Call } from "./wire.ts";
+import type { Answer, Call } from "./wire.ts";
+import type { World } from "./world.ts";
 
 const sampled = 2_000;
+const wrongKey = `stoa_${"A".repeat(43)}`;
 
 /** One agent. It registers, then reads, posts, comments, votes, rotates its key and makes mistakes until it is stopped. */
 export class HammerAgent {
@@ -16,7 +18,7 @@ export class HammerAgent {
   #key = "";
   #count = 0;
 
-  constructor(name: string, caller: Caller, random: Random, done: Acknowledged) {
+  constructor(name: string, caller: Caller, { random, done }: World) {
     this.#name = name;
     this.#caller = caller;
     this.#random = random;
@@ -69,8 +71,7 @@ export class HammerAgent {
     const title = `${this.#name} post ${++this.#count}`;
     const call = this.#create("/api/v1/posts", { title, body: `ὁ βίος βραχύς, ἡ δὲ τέχνη μακρά 🏛️${this.#mention()}` });
     const answer = await this.#expect(201, call);
-    const unmoderated = { deleted: false, removed: false, locked: false, acts: 0, touched: false, moved: false };
-    const post: HammerPost = { id: answer.body.post?.id, title, by: this.#name, ...unmoderated };
+    const post = newPost(answer.body.post?.id, title, this.#name);
     this.#done.posts.push(post);
     this.#remember(call, answer);
     if (this.#random.chance(0.3)) await this.#check(searchFor((call) => this.#expect(200, call), post));
@@ -88,7 +89,7 @@ export class HammerAgent {
     });
     const answer = await this.#expect([201, 403, 404], call);
     if (answer.status !== 201) {
-      const post = this.#postOf(postId);
+      const post = this.#done.posts.find(({ id }) => id === postId);
       const mayBe = answer.status === 403 ? post?.touched : post?.moved || post?.deleted || parent?.deleted;
       if (!mayBe) this.#fault(`${call.path}: ${JSON.stringify(answer.body)}`);
       return;
@@ -147,7 +148,7 @@ export class HammerAgent {
   async #edit(): Promise<void> {
     const text = `${this.#name} edit ${++this.#count}${this.#mention()}`;
     const post = this.#ownPost();
-    const comment = this.#done.comments.findLast(({ by, deleted }) => by === this.#name && !deleted);
+    const comment = this.#own(this.#done.comments).at(-1);
     if (post !== undefined && this.#random.chance(0.5)) {
       const call = this.#change("PATCH", `/api/v1/posts/${post.id}`, { title: text });
       const { status, body } = await this.#expect([200, 404], call);
@@ -161,11 +162,11 @@ export class HammerAgent {
 
   /** Deletes something of its own. */
   async #delete(): Promise<void> {
-    const own = this.#done.posts.filter(({ by, deleted }) => by === this.#name && !deleted);
-    const comments = this.#done.comments.filter(({ by, deleted }) => by === this.#name && !deleted);
-    const [kind, items] = this.#random.chance(0.3) ? (["post", own] as const) : (["comment", comments] as const);
+    const kind = this.#random.chance(0.3) ? "post" : "comment";
+    const all: readonly (HammerPost | HammerComment)[] = this.#done[`${kind}s`];
+    const items = this.#own(all);
     if (items.length === 0) return;
-    const item = this.#random.pick<HammerPost | HammerComment>(items);
+    const item = this.#random.pick(items);
     item.deleted = true;
     const { body } = await this.#expect(200, this.#change("DELETE", `/api/v1/${kind}s/${item.id}`));
     if (body[kind]?.removed === null || body[kind]?.body !== "") {
@@ -189,11 +190,7 @@ export class HammerAgent {
       [this.#create("/api/v1/posts", { title: "ab" }), 400, "bad_input"],
       [this.#create("/api/v1/posts", { title: "nowhere", community: "no-such-place" }), 404, "not_found"],
       [this.#create("/api/v1/agents/register", { name: this.#name.toUpperCase() }, false), 409, "name_taken"],
-      [
-        { ...this.#create("/api/v1/posts", { title: "whose?" }), apiKey: `stoa_${"A".repeat(43)}` },
-        401,
-        "unauthorized",
-      ],
+      [{ ...this.#create("/api/v1/posts", { title: "whose?" }), apiKey: wrongKey }, 401, "unauthorized"],
     ];
     if (own !== undefined) {
       const path = `/api/v1/posts/${own.id}/upvote`;
@@ -217,13 +214,13 @@ export class HammerAgent {
     this.#done.agents.set(this.#name, key);
   }
 
-  /** The agent's newest post, unless it deleted it. */
-  #ownPost(): HammerPost | undefined {
-    return this.#done.posts.findLast(({ by, deleted }) => by === this.#name && !deleted);
+  /** Those that it wrote and did not delete. */
+  #own<Item extends { by: string; deleted: boolean }>(items: readonly Item[]): Item[] {
+    return items.filter(({ by, deleted }) => by === this.#name && !deleted);
   }
 
-  #postOf(id: number): HammerPost | undefined {
-    return this.#done.posts.find((post) => post.id === id);
+  #ownPost(): HammerPost | undefined {
+    return this.#own(this.#done.posts).at(-1);
   }
 
   /** A change of something of its own. The operator may change the same thing meanwhile. */

@@ -1,8 +1,9 @@
 import type { TestDatabase } from "../support/database.ts";
 import { recount } from "../support/recount.ts";
 import type { Acknowledged } from "./acknowledged.ts";
-import type { Answer, Caller } from "./caller.ts";
+import type { Caller } from "./caller.ts";
 import type { Follower } from "./follower.ts";
+import type { Answer } from "./wire.ts";
 
 type Rows = TestDatabase["rows"];
 

@@ -1,7 +1,8 @@
 import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "./random.ts";
-import { type Call, type Cut, send, type WireReply } from "./wire.ts";
+import { type Answer, type Call, type Cut, send, type WireReply } from "./wire.ts";
+import type { World } from "./world.ts";
 
 /** What was seen on the wire, for the report. */
 interface Tally {
@@ -18,29 +19,19 @@ export function newTally(): Tally {
   return { statuses: {}, lost: 0, replays: 0, faults: [] };
 }
 
-/** A definite reply: the request has taken effect, or was finally refused. */
-export interface Answer {
-  status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: an untyped client reads replies in this way.
-  body: any;
-}
-
 /**
  * An agent's HTTP client that behaves as badly as possible. It cuts connections at random moments, sends requests to two
  * replicas at the same time, and repeats every request until it has a definite reply.
  */
 export class Caller {
-  readonly #urls: () => string[];
+  readonly #urls: World["urls"];
   readonly #random: Random;
   readonly #tally: Tally;
   readonly #connections = new Agent({ keepAlive: true });
   readonly #mixesVersions: boolean;
 
-  /**
-   * @param urls the current addresses of the replicas
-   * @param mixesVersions whether replies of two versions may differ in the words of errors, and in members that the later one adds
-   */
-  constructor(urls: () => string[], random: Random, tally: Tally, mixesVersions = false) {
+  /** @param mixesVersions whether replies of two versions may differ in the words of errors, and in members that the later one adds */
+  constructor({ urls, random }: World, tally: Tally, mixesVersions = false) {
     this.#urls = urls;
     this.#random = random;
     this.#tally = tally;

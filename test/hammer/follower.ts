@@ -1,24 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Acknowledged } from "./acknowledged.ts";
-import type { Random } from "./random.ts";
+import type { World } from "./world.ts";
 
 /** Follows the inbox of an agent by its stream, and connects again wherever a connection ends. */
 export class Follower {
   readonly name: string;
   /** The ids of the items that came. */
   readonly seen = new Set<number>();
-  readonly #urls: () => string[];
-  readonly #random: Random;
-  readonly #done: Acknowledged;
+  readonly #world: World;
   readonly #finishing = new AbortController();
   /** The lowest id that may still come. */
   #next = 1;
 
-  constructor(name: string, urls: () => string[], random: Random, done: Acknowledged) {
+  constructor(name: string, world: World) {
     this.name = name;
-    this.#urls = urls;
-    this.#random = random;
-    this.#done = done;
+    this.#world = world;
   }
 
   /** Follows until `finish`, and then reads what is left. */
@@ -26,9 +21,9 @@ export class Follower {
     const { signal } = this.#finishing;
     while (!signal.aborted) {
       // Sometimes it goes away by itself.
-      const leaving = AbortSignal.timeout(500 + this.#random.below(5_000));
+      const leaving = AbortSignal.timeout(500 + this.#world.random.below(5_000));
       await this.#listen(true, AbortSignal.any([signal, leaving]));
-      await sleep(this.#random.below(100));
+      await sleep(this.#world.random.below(100));
     }
     while (!(await this.#listen(false, new AbortController().signal))) await sleep(50);
   }
@@ -39,9 +34,10 @@ export class Follower {
 
   /** @returns whether the stream ended as it should */
   async #listen(follow: boolean, signal: AbortSignal): Promise<boolean> {
-    const key = this.#done.agents.get(this.name);
+    const { done, random, urls } = this.#world;
+    const key = done.agents.get(this.name);
     if (key === undefined) return false;
-    const url = `${this.#random.pick(this.#urls())}/api/v1/agents/me/inbox/stream?from=${this.#next}&follow=${follow}`;
+    const url = `${random.pick(urls())}/api/v1/agents/me/inbox/stream?from=${this.#next}&follow=${follow}`;
     try {
       const response = await fetch(url, { headers: { authorization: `Bearer ${key}` }, signal });
       if (response.status !== 200) {
@@ -78,6 +74,6 @@ export class Follower {
   }
 
   #fault(what: string): void {
-    this.#done.faults.push(`the stream of ${this.name}: ${what}`);
+    this.#world.done.faults.push(`the stream of ${this.name}: ${what}`);
   }
 }

@@ -7,7 +7,7 @@ import { Caller, newTally } from "./caller.ts";
 import { Follower } from "./follower.ts";
 import { Moderator } from "./moderator.ts";
 import { Random } from "./random.ts";
-import { Sealer } from "./sealer.ts";
+import { sealSessions } from "./sealer.ts";
 
 export interface LoadOptions {
   /** The addresses of the replicas that run. */
@@ -39,20 +39,21 @@ export class Load {
     const { done, tally } = this;
     const { agents = 6, sealers = 1, moderators = 0, followers = 0 } = counts;
     const random = new Random(seed);
-    const fork = () => new Random(random.below(2 ** 32));
+    const fork = () => ({ urls, done, random: new Random(random.below(2 ** 32)) });
     const many = <Each>(length: number, make: (index: number) => Each) => Array.from({ length }, (_, n) => make(n));
     const nameOf = (index: number) => `a${index}`.padEnd(3, "x");
     this.#urls = urls;
-    this.#plainCaller = new Caller(urls, fork(), tally, mixesVersions);
+    this.#plainCaller = new Caller(fork(), tally, mixesVersions);
+    const stopped = () => this.isStopped;
     const acting = [
       ...many(agents, (index) => {
-        const ways = fork();
-        return new HammerAgent(nameOf(index), new Caller(urls, ways, tally, mixesVersions), ways, done);
+        const world = fork();
+        return new HammerAgent(nameOf(index), new Caller(world, tally, mixesVersions), world).run(stopped);
       }),
-      ...many(sealers, (index) => new Sealer(`book-${index}`, urls, fork(), done, operatorToken)),
-      ...many(moderators, (index) => new Moderator(index, moderators, urls, fork(), done, operatorToken)),
-    ].map((each) => each.run(() => this.isStopped));
-    this.#followers = many(followers, (index) => new Follower(nameOf(index), urls, fork(), done));
+      ...many(sealers, (index) => sealSessions(`book-${index}`, fork(), operatorToken, stopped)),
+      ...many(moderators, (index) => new Moderator(index, moderators, fork(), operatorToken).run(stopped)),
+    ];
+    this.#followers = many(followers, (index) => new Follower(nameOf(index), fork()));
     const following = this.#followers.map((each) => each.run());
     this.ended = Promise.all([...acting, ...following]);
     // Followers read what is left once nobody acts any more.

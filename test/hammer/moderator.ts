@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
 import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
-import type { Acknowledged, HammerPost } from "./acknowledged.ts";
+import type { HammerPost } from "./acknowledged.ts";
 import { OperatorCaller } from "./operator-caller.ts";
-import type { Random } from "./random.ts";
+import type { World } from "./world.ts";
 
 const acts = ["remove", "restore", "lock", "unlock"] as const;
 type Act = (typeof acts)[number];
@@ -13,31 +13,26 @@ type Act = (typeof acts)[number];
 export class Moderator {
   readonly #index: number;
   readonly #count: number;
-  readonly #random: Random;
-  readonly #done: Acknowledged;
+  readonly #world: World;
   readonly #caller: OperatorCaller;
 
   /** Of `count` moderators each acts on its own posts, so that it knows how they stand. */
-  constructor(index: number, count: number, urls: () => string[], random: Random, done: Acknowledged, token: string) {
+  constructor(index: number, count: number, world: World, token: string) {
     this.#index = index;
     this.#count = count;
-    this.#random = random;
-    this.#done = done;
-    this.#caller = new OperatorCaller(urls, random, token);
+    this.#world = world;
+    this.#caller = new OperatorCaller(world, token);
   }
 
   async run(stopped: () => boolean): Promise<void> {
+    const { random, done } = this.#world;
     while (!stopped()) {
-      await sleep(this.#random.below(60));
-      const own = this.#done.posts.filter(({ id }) => id % this.#count === this.#index);
-      const { length } = own;
-      if (length === 0) continue;
+      await sleep(random.below(60));
+      const own = done.posts.filter(({ id }) => id % this.#count === this.#index);
+      if (own.length === 0) continue;
       // Mostly new ones, which the agents use.
-      const post =
-        own[
-          this.#random.chance(0.6) ? length - 1 - this.#random.below(Math.min(5, length)) : this.#random.below(length)
-        ];
-      await this.#act(post as HammerPost, this.#random.pick(acts));
+      const post = random.pick(random.chance(0.6) ? own.slice(-5) : own);
+      await this.#act(post, random.pick(acts));
     }
   }
 
@@ -49,18 +44,13 @@ export class Moderator {
     const isGone = post.removed || post.deleted;
     if (outcome === "not_found") {
       const mayBe = isMove ? act === "restore" && post.deleted : isGone;
-      if (!mayBe) this.#done.faults.push(`${act} of post ${post.id}: not_found`);
+      if (!mayBe) this.#world.done.faults.push(`${act} of post ${post.id}: not_found`);
       return;
     }
-    if (isMove) {
-      const removed = act === "remove";
-      if (removed !== post.removed) post.acts++;
-      post.removed = removed;
-    } else {
-      const locked = act === "lock";
-      if (locked !== post.locked) post.acts++;
-      post.locked = locked;
-    }
+    const state = isMove ? "removed" : "locked";
+    const now = act === "remove" || act === "lock";
+    if (now !== post[state]) post.acts++;
+    post[state] = now;
   }
 
   async #call(act: Act, id: number): Promise<"ok" | "not_found"> {
@@ -72,7 +62,7 @@ export class Moderator {
       });
     } catch (error) {
       if (ConnectError.from(error).code === Code.NotFound) return "not_found";
-      this.#done.faults.push(`${act} of post ${id}: ${error}`);
+      this.#world.done.faults.push(`${act} of post ${id}: ${error}`);
     }
     return "ok";
   }

@@ -2,18 +2,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { DescService } from "@bufbuild/protobuf";
 import { type CallOptions, type Client, Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import type { Random } from "./random.ts";
+import type { World } from "./world.ts";
 
 /** Calls the replicas by gRPC as their operator. */
 export class OperatorCaller {
-  readonly #urls: () => string[];
-  readonly #random: Random;
+  readonly #world: World;
   readonly #token: string;
   readonly #transports = new Map<string, Transport>();
 
-  constructor(urls: () => string[], random: Random, token: string) {
-    this.#urls = urls;
-    this.#random = random;
+  constructor(world: World, token: string) {
+    this.#world = world;
     this.#token = token;
   }
 
@@ -23,11 +21,12 @@ export class OperatorCaller {
     work: (client: Client<Desc>, options: CallOptions) => Promise<Reply>,
     headers: Record<string, string> = {},
   ): Promise<Reply> {
+    const { random, urls } = this.#world;
     for (;;) {
       // Sometimes there is too little time. Then it is unknown here whether the call took effect.
-      const timeoutMs = this.#random.chance(0.2) ? 1 + this.#random.below(30) : 10_000;
+      const timeoutMs = random.chance(0.2) ? 1 + random.below(30) : 10_000;
       try {
-        const client = createClient(service, this.#transport(this.#random.pick(this.#urls())));
+        const client = createClient(service, this.#transport(random.pick(urls())));
         return await work(client, { headers: { authorization: `Bearer ${this.#token}`, ...headers }, timeoutMs });
       } catch (error) {
         const { code, rawMessage } = ConnectError.from(error);
@@ -35,7 +34,7 @@ export class OperatorCaller {
         // A stopping replica refuses streams that begin after its GOAWAY. Connect's client does not always report this by
         // the code.
         if (!passing.includes(code) && !rawMessage.includes("NGHTTP2_REFUSED_STREAM")) throw error;
-        await sleep(this.#random.below(200));
+        await sleep(random.below(200));
       }
     }
   }

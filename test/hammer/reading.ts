@@ -1,12 +1,11 @@
 import type { HammerPost } from "./acknowledged.ts";
-import type { Answer } from "./caller.ts";
 import type { Random } from "./random.ts";
-import type { Call } from "./wire.ts";
+import type { Answer, Call } from "./wire.ts";
 
 // What agents read besides feeds: their inboxes, and searches.
 
 /** Makes a call that must succeed. */
-export type Ask = (call: Call) => Promise<Answer>;
+type Ask = (call: Call) => Promise<Answer>;
 
 /** A mention of some agent, or nothing. */
 export function mentionOne(random: Random, names: readonly string[]): string {

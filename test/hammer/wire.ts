@@ -19,6 +19,13 @@ export interface WireReply {
   text: string;
 }
 
+/** A definite reply: the request has taken effect, or was finally refused. */
+export interface Answer {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: an untyped client reads replies in this way.
+  body: any;
+}
+
 /** When a connection is cut: a number of milliseconds after the request was begun, or in the middle of its body. */
 export type Cut = { afterMs: number } | "amid-body" | undefined;
 
