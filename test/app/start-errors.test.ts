@@ -115,7 +115,7 @@ describe.concurrent("a database that cannot be used", () => {
 
   it("is waited for by a start, as long as the setting says", async () => {
     const linked = await createLinkedDatabase();
-    await linked.cut();
+    await linked.relay.close();
     const environment = { STOA_DATABASE_URL: urlOf(linked.config) };
     expect(await failure({ ...environment, STOA_DATABASE_WAIT_SECONDS: "1" })).toMatch(
       /: nothing listens there, also after 1 s\. /,
@@ -125,7 +125,7 @@ describe.concurrent("a database that cannot be used", () => {
       if (line.includes("nothing listens there. The start waits for it.")) waits.resolve();
     });
     await waits.promise;
-    await linked.mend();
+    await linked.relay.open();
     expect(await starting).toBe("it started");
   });
 });

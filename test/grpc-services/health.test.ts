@@ -101,11 +101,11 @@ it("a watcher sees the database fail and recover", async () => {
   const client = healthClient(service);
   const { received } = client.watch("stoa.v1.PostService");
   await waitUntil("the first state", () => received.length === 1);
-  await db.cut();
+  await db.relay.close();
   await waitUntil("the second state", () => received.length === 2);
   expect(await client.check({ service: "" })).toEqual({ status: "NOT_SERVING" });
   expect((await service.rest("/readyz")).status).toBe(503);
-  await db.mend();
+  await db.relay.open();
   await waitUntil("the third state", () => received.length === 3);
   expect(received).toEqual(["SERVING", "NOT_SERVING", "SERVING"]);
   expect(await client.check({ service: "" })).toEqual({ status: "SERVING" });

@@ -8,10 +8,6 @@ export interface LinkedDatabase extends TestDatabase {
   readonly relay: Relay;
   /** The direct address, without the relay. */
   readonly directConfig: DatabaseConfig;
-  /** Ends every connection and refuses further ones, as if the database were down. */
-  cut(): Promise<void>;
-  /** The database is back, at the same address. */
-  mend(): Promise<void>;
 }
 
 /** Creates the database and the relay. Both are removed after the last test of the file. */
@@ -27,8 +23,6 @@ export async function createLinkedDatabase(): Promise<LinkedDatabase> {
     directConfig: direct.config,
     config: { ...account, host: "127.0.0.1", port: relay.port },
     relay,
-    cut: relay.close,
-    mend: relay.open,
   };
 }
 

@@ -23,8 +23,6 @@ export interface FixtureServer {
   log: Record<string, unknown>[];
   /** The calls of `authenticate`, in order. */
   credentials: (string | null)[];
-  /** Resolves with the context of the next call of Wait, which then runs until its signal aborts. */
-  nextWait(): Promise<HandlerContext>;
   /** Begins the stop of the server. It still accepts connections. */
   beginStop(): void;
 }
@@ -33,7 +31,6 @@ export interface FixtureServer {
 export async function startFixtureServer(): Promise<FixtureServer> {
   const log: Record<string, unknown>[] = [];
   const credentials: (string | null)[] = [];
-  let waiting = Promise.withResolvers<HandlerContext>();
 
   const echo = (rpc: string) => (thing: Thing) => ({ ...thing, rpc });
   const implementation = {
@@ -65,7 +62,6 @@ export async function startFixtureServer(): Promise<FixtureServer> {
       throw new TypeError("the secret is hunter2");
     },
     async wait(thing: Thing, context: HandlerContext) {
-      waiting.resolve(context);
       const { signal } = context;
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
       if (thing.name === "fails") throw signal.reason;
@@ -98,10 +94,6 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     log,
     credentials,
     beginStop,
-    nextWait() {
-      waiting = Promise.withResolvers();
-      return waiting.promise;
-    },
   };
 }
 

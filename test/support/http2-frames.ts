@@ -63,6 +63,20 @@ export function get(stream: number, path: string, fields?: Record<string, string
   return frame(frameType.headers, END_STREAM | END_HEADERS, stream, headerBlock("GET", path, fields));
 }
 
+/** A message as gRPC frames it, and Connect and gRPC-Web too. @param flags 1: it is compressed */
+export function envelope(message: Uint8Array, flags = 0): Buffer {
+  return Buffer.concat([Buffer.from([flags]), uint32(message.length), message]);
+}
+
+/** The frames of a whole call of gRPC. */
+export function grpcCall(stream: number, path: string, message: Uint8Array, fields?: Record<string, string>): Buffer {
+  const head = headerBlock("POST", path, { "content-type": "application/grpc", te: "trailers", ...fields });
+  return Buffer.concat([
+    frame(frameType.headers, END_HEADERS, stream, head),
+    frame(frameType.data, END_STREAM, stream, envelope(message)),
+  ]);
+}
+
 export interface FrameConnection {
   socket: net.Socket;
   /** Resolves when the connection has closed. */

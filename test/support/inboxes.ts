@@ -40,37 +40,21 @@ export async function recountInboxes(db: TestDatabase): Promise<string[]> {
   const known = new Set(ids.values());
   const expected: string[] = [];
   const old: string[] = [];
-  for (const {
-    post_id,
-    comment_id,
-    author_id,
-    post_author,
-    parent_author,
-    title,
-    body,
-    created_at,
-  } of await db.rows<Words>(standing)) {
+  for (const { author_id, post_author, parent_author, title, body, ...about } of await db.rows<Words>(standing)) {
     const types = new Map<number | null | undefined, string>();
     for (const name of findMentions(body, title)) types.set(ids.get(name), "mention");
     types.set(post_author, "post_comment");
     types.set(parent_author, "comment_reply");
     for (const [agent, type] of types) {
       if (typeof agent !== "number" || agent === author_id || !known.has(agent)) continue;
-      (created_at < Date.now() - keptMs ? old : expected).push(
-        `agent ${agent}: ${type} by ${author_id} on post ${post_id}, comment ${comment_id}`,
-      );
+      const isOld = about.created_at < Date.now() - keptMs;
+      (isOld ? old : expected).push(describe({ ...about, agent_id: agent, type, actor_id: author_id }));
     }
   }
   const items = await db.rows<Item>("SELECT * FROM inbox_items ORDER BY agent_id, id");
   // Whether a subscription has brought something depends on when its agent has read.
-  const found = items
-    .filter(
-      ({ type, agent_id }) => !["moderation", "subscription", "key_revoked"].includes(type) && known.has(agent_id),
-    )
-    .map(
-      (item) =>
-        `agent ${item.agent_id}: ${item.type} by ${item.actor_id} on post ${item.post_id}, comment ${item.comment_id}`,
-    );
+  const isOther = ({ type }: Item) => ["moderation", "subscription", "key_revoked"].includes(type);
+  const found = items.filter((item) => !isOther(item) && known.has(item.agent_id)).map(describe);
   const problems = [
     ...expected.filter((each) => !found.includes(each)).map((each) => `missing: ${each}`),
     ...found.filter((each, at) => found.indexOf(each) !== at).map((each) => `doubled: ${each}`),
@@ -95,4 +79,8 @@ export async function recountInboxes(db: TestDatabase): Promise<string[]> {
   const withInbox = new Set(inboxes.map(({ agent_id }) => agent_id));
   for (const { agent_id } of items) if (!withInbox.has(agent_id)) problems.push(`agent ${agent_id} has no inbox`);
   return problems;
+}
+
+function describe({ agent_id, type, actor_id, post_id, comment_id }: Omit<Item, "id">): string {
+  return `agent ${agent_id}: ${type} by ${actor_id} on post ${post_id}, comment ${comment_id}`;
 }

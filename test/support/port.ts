@@ -11,9 +11,10 @@ import type { Handler, PortHandlers } from "../../src/http/port/connection.ts";
 import { Port, type PortOptions } from "../../src/http/port/port.ts";
 import type { Refuse } from "../../src/http/port/refusals.ts";
 import { afterTest } from "./after-test.ts";
+import { PREFACE, settings } from "./http2-frames.ts";
 
-export const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-export const EMPTY_SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+export { PREFACE };
+export const EMPTY_SETTINGS = settings();
 /** The server's answer to `EMPTY_SETTINGS`. */
 export const SETTINGS_ACK = "\0\0\0\x04\x01\0\0\0\0";
 /** The head of a GOAWAY frame, with which the server ends a session. */

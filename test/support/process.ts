@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { DatabaseConfig } from "../../src/config/config.ts";
 import { nodeEnvironment } from "./node-environment.ts";
+import { nextMessage } from "./script.ts";
 import { waitUntil } from "./wait.ts";
 
 const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
@@ -65,7 +66,7 @@ export class ServiceProcess {
   /** The address that it prints when it is up. */
   async url(deadlineMs?: number): Promise<string> {
     const isUp = () => {
-      if (this.#child.exitCode !== null || this.#child.signalCode !== null) throw new Error(this.#output);
+      if (this.hasExited) throw new Error(this.#output);
       return this.#output.includes("Stoa answers at ");
     };
     await waitUntil("the service to come up", isUp, deadlineMs);
@@ -90,6 +91,17 @@ export class ServiceProcess {
     return this.#child.pid as number;
   }
 
+  get hasExited(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  /** Asks what a module that is loaded before the service answers. */
+  ask<Answer>(what: string): Promise<Answer> {
+    const answer = nextMessage<Answer>(this.#child);
+    this.#child.send(what);
+    return answer;
+  }
+
   signal(name: NodeJS.Signals): void {
     this.#child.kill(name);
   }
@@ -103,6 +115,13 @@ export class ServiceProcess {
 /** Resolves once a process has written `text`. */
 export async function untilSays(service: ServiceProcess, text: string): Promise<void> {
   await waitUntil(`${text} in the output`, () => service.output.includes(text));
+}
+
+/** The lines of an output that tell of a fault that nobody expected. Earlier versions log levels as numbers. */
+export function faultsIn(output: string): string[] {
+  const isFault = (line: string) =>
+    /unhandled|uncaught|^\s+at /i.test(line) || /^\{"level":(?:[56]0|"error"|"fatal")/.test(line);
+  return output.split("\n").filter(isFault);
 }
 
 /** STOA_DATABASE_URL for a database. */

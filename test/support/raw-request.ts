@@ -1,4 +1,5 @@
-import { type Agent, request } from "node:http";
+import http from "node:http";
+import https, { type RequestOptions } from "node:https";
 
 export interface RawReply {
   status: number | undefined;
@@ -6,11 +7,12 @@ export interface RawReply {
   body: Buffer;
 }
 
-/** Makes an HTTP/1.1 request without a body, and shows what fetch hides, such as compression and Connection. */
+/** Makes an HTTP/1.1 request, and shows what fetch hides, such as compression and Connection. */
 export function rawRequest(
   url: string,
-  options: { method?: string; headers?: Record<string, string>; agent?: Agent; localAddress?: string } = {},
+  { body, ...options }: RequestOptions & { body?: string | Buffer } = {},
 ): Promise<RawReply> {
+  const { request } = url.startsWith("https:") ? https : http;
   return new Promise((resolve, reject) => {
     request(url, options, (response) => {
       const chunks: Buffer[] = [];
@@ -21,6 +23,6 @@ export function rawRequest(
       );
     })
       .on("error", reject)
-      .end();
+      .end(body);
   });
 }

@@ -85,17 +85,19 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       if (status !== 201) throw new Error(`registration failed: ${JSON.stringify(body)}`);
       return { name, key: body.api_key };
     },
-    connect(service, protocol = "connect") {
-      const baseUrl = app.url;
-      const transport =
-        protocol === "grpc"
-          ? createGrpcTransport({ baseUrl })
-          : protocol === "grpc-web"
-            ? createGrpcWebTransport({ baseUrl, httpVersion: "1.1" })
-            : createConnectTransport({ baseUrl, httpVersion: "1.1" });
-      return createClient(service, transport);
-    },
+    connect: (service, protocol) => connectTo(app.url, service, protocol),
   };
+}
+
+/** A client of a service at an address. */
+export function connectTo<Desc extends DescService>(
+  baseUrl: string,
+  service: Desc,
+  protocol: "connect" | "grpc" | "grpc-web" = "connect",
+): Client<Desc> {
+  if (protocol === "grpc") return createClient(service, createGrpcTransport({ baseUrl }));
+  const createTransport = protocol === "grpc-web" ? createGrpcWebTransport : createConnectTransport;
+  return createClient(service, createTransport({ baseUrl, httpVersion: "1.1" }));
 }
 
 function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {

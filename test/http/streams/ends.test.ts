@@ -117,7 +117,7 @@ it.concurrent("streams of receipts in all forms fail with the database", async (
   const streams = forms.map((form) => receive(linked, form, { follow: true }));
   await Promise.all(streams.map((stream) => stream.next()));
   await linked.untilOpen(forms.length);
-  await db.cut();
+  await db.relay.close();
   const failures = await Promise.allSettled(streams.map(drain));
   const failed = { status: "rejected", reason: { code: expect.stringMatching(/^unavailable$/i) } };
   expect(failures).toMatchObject(forms.map(() => failed));
