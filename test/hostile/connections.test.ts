@@ -1,6 +1,5 @@
 // Connections that no client makes: idle ones in numbers, garbage, and requests that arrive slowly or never whole.
 import { once } from "node:events";
-import net from "node:net";
 import { brotliCompressSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
 import {
@@ -13,6 +12,7 @@ import {
   headerBlock,
   type ReceivedFrame,
 } from "../support/http2-frames.ts";
+import { destroy, openMany, ping, type RawConnection, sendHalf } from "./sockets.ts";
 import { startVictim, type Victim } from "./support.ts";
 
 /** The neighbour connects from 127.0.0.1. */
@@ -25,32 +25,10 @@ beforeAll(async () => {
   victim = await startVictim({ STOA_RATE_LIMITS: "off" });
 }, 60_000);
 
-interface Raw {
-  socket: net.Socket;
-  closed: Promise<void>;
-}
-
-function connect(localAddress: string): Raw {
-  const socket = net.connect({ port: victim.port, host: "127.0.0.1", localAddress });
-  socket.on("error", () => {}).resume();
-  return { socket, closed: new Promise((resolve) => socket.once("close", () => resolve())) };
-}
-
-/** Opens connections, so many at a time, and resolves when each has been accepted by the system. */
-async function connectMany(count: number, address = ATTACKER): Promise<Raw[]> {
-  const connections: Raw[] = [];
-  while (connections.length < count) {
-    const batch = Array.from({ length: Math.min(100, count - connections.length) }, () => connect(address));
-    await Promise.all(
-      batch.map(({ socket, closed }) => Promise.race([once(socket, "connect").catch(() => {}), closed])),
-    );
-    connections.push(...batch);
-  }
-  return connections;
-}
+const connectMany = (count: number) => openMany(victim.port, count, [ATTACKER]);
 
 /** Resolves when no more than so many connections are open. */
-async function untilOpen(connections: Raw[], count: number): Promise<void> {
+async function untilOpen(connections: RawConnection[], count: number): Promise<void> {
   let open = connections.length;
   await new Promise<void>((resolve) => {
     for (const { closed } of connections) {
@@ -60,10 +38,6 @@ async function untilOpen(connections: Raw[], count: number): Promise<void> {
       });
     }
   });
-}
-
-function destroy(connections: { socket: net.Socket }[]): void {
-  for (const { socket } of connections) socket.destroy();
 }
 
 describe("the service stays well under connections", { timeout: 60_000 }, () => {
@@ -117,7 +91,6 @@ describe("the service stays well under connections", { timeout: 60_000 }, () => 
   });
 });
 
-const ping = frame(frameType.ping, 0, 0, Buffer.alloc(8));
 // mixed.test.ts has heads that never end.
 describe("fifty thousand HTTP/2 requests on hundreds of connections", { timeout: 60_000 }, () => {
   const ids = Array.from({ length: 128 }, (_, index) => 2 * index + 1);
@@ -154,23 +127,6 @@ describe("half-sent bodies", { timeout: 60_000 }, () => {
   const half = [Buffer.alloc(16_384, 32), Buffer.alloc(16_384, 32)];
   const small = brotliCompressSync(Buffer.alloc(250_000, 32));
 
-  /** Sends a part of 256 requests on each of 24 connections. */
-  async function sendHalf(path: string, fields: Record<string, string>, parts: Buffer[]): Promise<void> {
-    const all = { authorization: `Bearer ${victim.key}`, ...fields };
-    const connections = Array.from({ length: 24 }, () => connectFrames(victim.port));
-    for (const { socket, closed } of connections) {
-      for (let id = 1; id < 512; id += 2) {
-        socket.write(frame(frameType.headers, END_HEADERS, id, headerBlock("POST", path, all)));
-        for (const part of parts) socket.write(frame(frameType.data, 0, id, part));
-      }
-      // The answer to a PING tells that what stands before it has been read.
-      const read = new Promise((resolve) => socket.write(ping, resolve));
-      await Promise.race([read, closed]);
-    }
-    await Promise.all(connections.map(({ received }) => received(({ type }) => type === frameType.ping)));
-    destroy(connections);
-  }
-
   it.each([
     ["REST", "/api/v1/posts", json, half],
     [
@@ -182,7 +138,8 @@ describe("half-sent bodies", { timeout: 60_000 }, () => {
     ["compressed REST", "/api/v1/posts", { ...json, "content-encoding": "br" }, [small]],
   ])("are bounded over %s", async (_name, path, fields, parts) => {
     const before = victim.residentMiB();
-    await victim.during(() => sendHalf(path, fields as Record<string, string>, parts));
+    const all = { authorization: `Bearer ${victim.key}`, ...fields } as Record<string, string>;
+    await victim.during(async () => destroy(await sendHalf(victim.port, 256, { path, fields: all, parts })));
     expect(victim.residentMiB() - before).toBeLessThan(150);
   });
 

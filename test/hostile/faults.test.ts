@@ -11,17 +11,15 @@ import { generate } from "selfsigned";
 import { describe, expect, it } from "vitest";
 import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase } from "../support/database.ts";
-import { frame as frameOf } from "../support/http2-frames.ts";
-import { ServiceProcess, urlOf } from "../support/process.ts";
+import { envelope, frame as frameOf, PREFACE } from "../support/http2-frames.ts";
+import { faultsIn, ServiceProcess, urlOf } from "../support/process.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-import { envelope } from "./requests.ts";
-import { faultsIn, startVictim } from "./support.ts";
+import { startVictim } from "./support.ts";
 
 const crlf = "\r\n";
 const text = JSON.stringify({ title: "A title", body: "words ".repeat(400) });
 const frame = (type: number, flags: number, stream: number, payload: number[] = []) =>
   frameOf(type, flags, stream, Buffer.from(payload));
-const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /** A whole HTTP/1.1 request. */
 function request(line: string, headers: string[], body: string | Buffer = ""): Buffer {
@@ -150,7 +148,7 @@ describe("the service survives broken connections", () => {
           () => connect(victim.port, "127.0.0.1"),
           (socket) => {
             socket.resume();
-            socket.write(Buffer.concat([Buffer.from(preface), frame(4, 0, 0), bytes]));
+            socket.write(Buffer.concat([Buffer.from(PREFACE), frame(4, 0, 0), bytes]));
             setTimeout(() => socket.resetAndDestroy(), 100);
           },
         ),
@@ -179,7 +177,7 @@ describe("the service survives broken connections", () => {
     const starts = [
       hello,
       Buffer.from("GET / HTTP/1.1\r\n\r\n"),
-      Buffer.from(preface),
+      Buffer.from(PREFACE),
       Buffer.alloc(600, 0x16),
       Buffer.alloc(0),
     ];

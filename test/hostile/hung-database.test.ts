@@ -1,12 +1,11 @@
 // The database hangs: its connections are frozen on the way. The service answers all the same. test/faults stops its process,
 // and test/app/stop.test.ts ends a service meanwhile.
-import { Code, createClient } from "@connectrpc/connect";
-import { createGrpcTransport } from "@connectrpc/connect-node";
+import { Code } from "@connectrpc/connect";
 import { beforeAll, describe, expect, it } from "vitest";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { createLinkedDatabase, type LinkedDatabase } from "../support/database-link.ts";
 import { urlOf } from "../support/process.ts";
-import { askRest, type Reply } from "../support/service.ts";
+import { askRest, connectTo, type Reply } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 import { startVictim, type Victim } from "./support.ts";
 
@@ -67,7 +66,7 @@ async function expectGood(victim: Victim): Promise<void> {
 
 /** Calls over gRPC with a deadline. @returns the code of the failure and how long it took */
 async function askWithDeadline(victim: Victim, ms: number): Promise<{ code: Code; ms: number }> {
-  const client = createClient(PostService, createGrpcTransport({ baseUrl: victim.url }));
+  const client = connectTo(victim.url, PostService, "grpc");
   const begun = performance.now();
   const failure = await client.listPosts({}, { timeoutMs: ms }).then(
     () => ({ code: 0 as Code }),

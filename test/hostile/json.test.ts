@@ -1,5 +1,7 @@
-import { brotliCompressSync, gzipSync } from "node:zlib";
+import { brotliCompressSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { askRest } from "../support/service.ts";
+import { encodings } from "./requests.ts";
 import { startVictim } from "./support.ts";
 
 const size = 256 * 1024;
@@ -12,25 +14,12 @@ const bodies: Record<string, string> = {
   numbers: `[${"1,".repeat(120_000)}1]`,
   members: `{${Array.from({ length: 20_000 }, (_, index) => `"k${index}":1`).join(",")}}`,
 };
-const encodings = {
-  br: (text: string) => brotliCompressSync(text),
-  gzip: (text: string) => gzipSync(text),
-  identity: (text: string) => Buffer.from(text),
-};
-
 describe("JSON that is expensive to read", () => {
   it("is refused before all of it is read, however it is compressed", async () => {
     // Refusals have a limit of their own, which is not what is tried here.
     const victim = await startVictim({ STOA_RATE_LIMITS: "off" });
-    const headers = { authorization: `Bearer ${victim.key}` };
-    const post = async (path: string, body: Buffer, encoding: string) => {
-      const response = await fetch(`${victim.url}${path}`, {
-        method: "POST",
-        headers: { ...headers, "content-encoding": encoding },
-        body: new Uint8Array(body),
-      });
-      return { status: response.status, body: (await response.json()) as { error: string; message: string } };
-    };
+    const post = (path: string, body: Buffer, encoding: string) =>
+      askRest(victim.url, path, { key: victim.key, body, headers: { "content-encoding": encoding } });
     await victim.during(async () => {
       for (const [name, text] of Object.entries(bodies)) {
         for (const [encoding, encode] of Object.entries(encodings)) {

@@ -1,6 +1,6 @@
 // Pages and replies that cost much to make. Nothing that one request asks for may block the event loop for long.
-import { request } from "node:http";
 import { expect, it } from "vitest";
+import { rawRequest } from "../support/raw-request.ts";
 import { startVictim, type Victim } from "./support.ts";
 
 /** The longest block that a request may cause, in milliseconds. On a busy machine, waiting for a core counts too. */
@@ -51,17 +51,7 @@ async function write({ db }: Victim, unit: string, name: string): Promise<number
   return first?.id as number;
 }
 
-/** Reads an address to its end and returns the status. */
-function read(url: string, headers: Record<string, string> = {}): Promise<number | undefined> {
-  return new Promise((resolve, reject) => {
-    request(url, { headers }, (response) => {
-      response.on("end", () => resolve(response.statusCode)).on("error", reject);
-      response.resume();
-    })
-      .on("error", reject)
-      .end();
-  });
-}
+const read = async (url: string, headers = {}) => (await rawRequest(url, { headers })).status;
 
 it("no page and no reply blocks the event loop, whatever its content", { timeout: 600_000 }, async () => {
   const victim = await startVictim();

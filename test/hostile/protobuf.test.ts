@@ -1,7 +1,7 @@
 import http2 from "node:http2";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { envelope } from "./requests.ts";
+import { envelope } from "../support/http2-frames.ts";
 import { startVictim } from "./support.ts";
 
 /** A message of field 2 = 1 and then unknown fields of two bytes each. */

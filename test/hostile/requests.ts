@@ -1,5 +1,9 @@
-// What attacks send: messages, and floods of whole requests over connections that are kept alive.
-import { Agent, type OutgoingHttpHeaders, request } from "node:http";
+// Floods of whole requests over connections that are kept alive.
+import { Agent, type OutgoingHttpHeaders } from "node:http";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import { expect } from "vitest";
+import { rawRequest } from "../support/raw-request.ts";
+import type { Victim } from "./support.ts";
 
 const agent = new Agent({ keepAlive: true, maxSockets: 32 });
 
@@ -10,36 +14,28 @@ export interface Ask {
   body?: string | Buffer;
 }
 
-/** A message as gRPC frames it, and Connect and gRPC-Web too. @param flags 1: it is compressed */
-export function envelope(message: Buffer, flags = 0): Buffer {
-  const head = Buffer.alloc(5);
-  head.writeUInt8(flags);
-  head.writeUInt32BE(message.length, 1);
-  return Buffer.concat([head, message]);
-}
+/** How a body may be sent. */
+export const encodings: Readonly<Record<string, (text: string) => Buffer>> = {
+  br: (text) => brotliCompressSync(text),
+  gzip: (text) => gzipSync(text),
+  identity: (text) => Buffer.from(text),
+};
 
-/** Makes a request and reads its reply to the end. Resolves with the status. */
-function ask(url: string, { path, method = "GET", headers = {}, body }: Ask): Promise<number> {
-  return new Promise((resolve, reject) => {
-    request(url + path, { agent, method, headers }, (response) => {
-      response.on("end", () => resolve(response.statusCode as number)).on("error", reject);
-      response.resume();
-    })
-      .on("error", reject)
-      .end(body);
-  });
-}
-
-/** Makes requests, 32 at a time, and returns how often each status came. */
-export async function askAll(url: string, asks: readonly Ask[]): Promise<Map<number, number>> {
+/**
+ * Attacks with these requests, 32 at a time. Every reply is a success, a refusal, or says that the service is busy.
+ * @param known further statuses that may come
+ */
+export async function flood(victim: Victim, asks: readonly Ask[], known: readonly number[] = []): Promise<void> {
   const statuses = new Map<number, number>();
   const rest = asks.values();
   const worker = async () => {
-    for (const each of rest) {
-      const status = await ask(url, each);
+    for (const { path, ...options } of rest) {
+      const { status = 0 } = await rawRequest(victim.url + path, { agent, ...options });
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
     }
   };
-  await Promise.all(Array.from({ length: 32 }, worker));
-  return statuses;
+  await victim.during(() => Promise.all(Array.from({ length: 32 }, worker)));
+  const all = [200, 400, 403, 404, 413, 414, 429, 431, 503, ...known];
+  const others = [...statuses.keys()].filter((status) => !all.includes(status));
+  expect(others, String([...statuses])).toEqual([]);
 }

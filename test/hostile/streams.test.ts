@@ -3,7 +3,7 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { afterEach, beforeAll, expect, it } from "vitest";
 import { fill } from "../ledger/support.ts";
-import { envelope } from "./requests.ts";
+import { envelope } from "../support/http2-frames.ts";
 import { startVictim, type Victim } from "./support.ts";
 
 const watch = "/grpc.health.v1.Health/Watch";

@@ -4,29 +4,20 @@ import net from "node:net";
 import { beforeAll, describe, expect, it } from "vitest";
 import {
   connectFrames,
-  END_HEADERS,
-  frame,
   frameType,
   get,
-  headerBlock,
+  grpcCall,
   INITIAL_WINDOW_SIZE,
   type ReceivedFrame,
 } from "../support/http2-frames.ts";
-import { askRest } from "../support/service.ts";
-import { envelope } from "./requests.ts";
-import { startVictim, type Victim } from "./support.ts";
+import { fillFeed, startVictim, type Victim } from "./support.ts";
 
 const feed = "/api/v1/posts?limit=50";
 let victim: Victim;
 
 beforeAll(async () => {
   victim = await startVictim({ STOA_SEND_TIMEOUT_SECONDS: "2" });
-  // A character of four bytes: a complete feed has 2 MB.
-  const body = "\u{1f600}".repeat(10_000);
-  for (let index = 0; index < 50; index++) {
-    const { status } = await askRest(victim.url, "posts", { key: victim.key, body: { title: `Post ${index}`, body } });
-    expect(status).toBe(201);
-  }
+  await fillFeed(victim);
   const reply = await fetch(victim.url + feed);
   expect((await reply.arrayBuffer()).byteLength).toBeGreaterThan(2_000_000);
 }, 60_000);
@@ -73,14 +64,6 @@ async function pipelineAndReadNothing(connections: number, head: string): Promis
   await Promise.all(sockets);
 }
 
-function grpcRequest(stream: number, path: string, message: Buffer): Buffer {
-  const head = headerBlock("POST", path, { "content-type": "application/grpc", te: "trailers" });
-  return Buffer.concat([
-    frame(frameType.headers, END_HEADERS, stream, head),
-    frame(frameType.data, 1, stream, envelope(message)),
-  ]);
-}
-
 describe("replies that nobody reads", { timeout: 120_000 }, () => {
   it("are bounded on one HTTP/2 connection with a closed window, also when they are compressed", async () => {
     for (const encoding of ["identity", "br"]) {
@@ -91,7 +74,7 @@ describe("replies that nobody reads", { timeout: 120_000 }, () => {
   it("are bounded over gRPC", async () => {
     const limit50 = Buffer.from([0x18, 50]);
     await victim.during(() =>
-      askAndReadNothing(200, (stream) => grpcRequest(stream, "/stoa.v1.PostService/ListPosts", limit50)),
+      askAndReadNothing(200, (stream) => grpcCall(stream, "/stoa.v1.PostService/ListPosts", limit50)),
     );
   });
 

@@ -19,6 +19,3 @@ process.on("message", () => {
   delay.reset();
   longestCpuMs = 0;
 });
-process.once("disconnect", () => process.exit(1));
-// The channel to the parent must not keep a service alive that stops.
-process.channel?.unref();
