@@ -1,8 +1,9 @@
 // npm run test:proxies: a follower of receipts through each proxy, before two replicas that are restarted.
-import { request } from "node:https";
+import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createOperatorClient } from "../../src/client/operator.ts";
 import { waitUntil } from "../support/wait.ts";
+import { readLines } from "./client.ts";
 import { proxyNames } from "./examples.ts";
 import { Pair } from "./pair.ts";
 
@@ -43,25 +44,16 @@ describe.each(proxyNames)("two replicas behind %s", (name) => {
 function follow({ site }: Pair): { seen: number[]; connections: number; stop(): void } {
   const stopped = new AbortController();
   const follower = { seen: [] as number[], connections: 0, stop: () => stopped.abort() };
-  const connect = () => {
-    if (stopped.signal.aborted) return;
-    follower.connections += 1;
-    const path = `/api/v1/house/receipts/stream?follow=true&from=${follower.seen.length + 1}`;
-    const target = { host: "localhost", family: 4, port: site.port, ca: site.ca, path, agent: false };
-    const sent = request({ ...target, signal: stopped.signal }, (response) => {
-      let rest = "";
-      response.setEncoding("utf8").on("data", (part: string) => {
-        const lines = (rest + part).split("\n");
-        rest = lines.pop() as string;
-        for (const line of lines) if (line !== "") take(JSON.parse(line));
-      });
-      response.once("error", () => {}).once("close", () => setTimeout(connect, 50));
-    });
-    sent.once("error", () => setTimeout(connect, 50)).end();
-  };
   const take = ({ seq }: { seq?: number }) => {
     if (seq !== undefined) follower.seen.push(seq);
   };
-  connect();
+  const run = async () => {
+    for (; !stopped.signal.aborted; await sleep(50)) {
+      follower.connections += 1;
+      const path = `/api/v1/house/receipts/stream?follow=true&from=${follower.seen.length + 1}`;
+      await readLines(site, path, take, stopped.signal);
+    }
+  };
+  void run();
   return follower;
 }

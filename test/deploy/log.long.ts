@@ -8,7 +8,6 @@ import { TiledTree } from "../../src/tlog/tiles/tiled-tree.ts";
 import type { Tree } from "../../src/tlog/tree/proofs.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
 import { type Service, startService } from "../support/service.ts";
-import { waitUntil } from "../support/wait.ts";
 import { functions, hasher } from "../tlog/node-functions.ts";
 import { type Asked, type AskOptions, ask } from "./client.ts";
 import { proxyNames } from "./examples.ts";
@@ -34,7 +33,6 @@ describe.each(proxyNames)("the log behind %s", (name) => {
     replicas = [first, await startService({ config, db: logged.db })];
     const addresses = replicas.map(({ url }) => new URL(url).host);
     site = await startProxy(name, addresses);
-    await waitUntil("the proxy to answer", async () => (await ask(site, "/readyz")).status === 200);
     author = (await first.register()).key;
   });
 

@@ -3,16 +3,9 @@
 //   node neighbour.ts PORT CA API_KEY POST_ID
 import { Agent } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { NeighbourReply } from "../support/attacked.ts";
 import { ask } from "./client.ts";
 import { GrpcReader } from "./grpc-reader.ts";
-
-/** What a request of the neighbour came to. */
-export interface NeighbourReply {
-  request: string;
-  /** The message of the error where there was no reply. */
-  status: number | string;
-  ms: number;
-}
 
 const [port = "", ca = "", key = "", postId = ""] = process.argv.slice(2);
 const site = { port: Number(port), ca };

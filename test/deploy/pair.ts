@@ -1,7 +1,7 @@
 import { afterFile } from "../support/after-file.ts";
 import { createDatabaseWithSchema, type TestDatabase } from "../support/database.ts";
-import { freePort } from "../support/free-port.ts";
-import { ServiceProcess, urlOf } from "../support/process.ts";
+import { urlOf } from "../support/process.ts";
+import { Replica } from "../support/replica.ts";
 import { waitUntil } from "../support/wait.ts";
 import { type Asked, type AskOptions, ask } from "./client.ts";
 import type { ProxyName } from "./examples.ts";
@@ -16,55 +16,49 @@ const clients = 200;
 /** Two replicas on one database, each a process of its own, behind a proxy. */
 export class Pair {
   readonly db: TestDatabase;
-  readonly #settings: Record<string, string>;
+  /** The proxy. */
+  readonly site: RunningProxy;
   readonly #name: ProxyName;
-  readonly #ports: readonly string[];
-  readonly #replicas: ServiceProcess[];
-  #proxy!: RunningProxy;
+  readonly #replicas: readonly Replica[];
   #sent = 0;
 
-  private constructor(name: ProxyName, db: TestDatabase, ports: readonly string[], settings: Record<string, string>) {
-    this.db = db;
+  private constructor(name: ProxyName, db: TestDatabase, replicas: readonly Replica[], proxy: RunningProxy) {
     this.#name = name;
-    this.#ports = ports;
-    this.#settings = settings;
-    this.#replicas = ports.map((port) => this.#start(port));
-    afterFile(() => Promise.all(this.#replicas.map((each) => each.end("SIGTERM"))));
+    this.db = db;
+    this.#replicas = replicas;
+    this.site = proxy;
   }
 
   /** Ends after the last test of the file. @param settings of both replicas, besides the address and the database */
   static async start(name: ProxyName, settings: Record<string, string> = {}): Promise<Pair> {
-    const pair = new Pair(name, await createDatabaseWithSchema(), [await port(), await port()], settings);
-    for (const replica of pair.#replicas) await replica.url();
-    const addresses = pair.#ports.map((each) => `127.0.0.1:${each}`);
-    pair.#proxy = await startProxy(name, addresses);
-    await waitUntil(`${name} to answer`, async () => (await pair.ask("/readyz")).status === 200);
-    return pair;
-  }
-
-  get site(): { port: number; ca: string } {
-    return this.#proxy;
+    const db = await createDatabaseWithSchema();
+    const begin = async () => {
+      const replica = await Replica.begin({
+        STOA_METRICS_PORT: "none",
+        STOA_SITE_URL: "https://board.example",
+        STOA_TRUST_PROXY: "127.0.0.1",
+        STOA_STOP_DELAY_SECONDS: stopDelaySeconds,
+        STOA_DATABASE_URL: urlOf(db.config),
+        ...settings,
+      });
+      afterFile(() => replica.end("SIGTERM"));
+      return replica;
+    };
+    const replicas = [await begin(), await begin()];
+    for (const replica of replicas) await replica.process.url();
+    const hosts = replicas.map(({ url }) => new URL(url).host);
+    return new Pair(name, db, replicas, await startProxy(name, hosts));
   }
 
   /** The root address of each replica, without the proxy. */
   get urls(): string[] {
-    return this.#ports.map((each) => `http://127.0.0.1:${each}`);
-  }
-
-  /** What the proxy has written so far. */
-  get proxyLog(): string {
-    return this.#proxy.output();
+    return this.#replicas.map(({ url }) => url);
   }
 
   /** Sends a request through the proxy. They come from many addresses in turn, as each may make few connections. */
   ask(path: string, options?: AskOptions): Promise<Asked> {
     const localAddress = `127.0.3.${(this.#sent++ % clients) + 1}`;
-    return ask(this.#proxy, path, { localAddress, ...options });
-  }
-
-  /** How many calls of an operation each replica has answered since it was started. */
-  served(operation: string): number[] {
-    return this.#replicas.map(({ output }) => output.split(`"operation":"${operation}"`).length - 1);
+    return ask(this.site, path, { localAddress, ...options });
   }
 
   /** Kills a replica as it is (SIGKILL). */
@@ -74,45 +68,27 @@ export class Pair {
 
   /** Starts a replica that has ended, and waits until it gets requests from the proxy again. */
   async startAgain(index: number): Promise<void> {
-    const replica = this.#start(this.#ports[index] as string);
-    this.#replicas[index] = replica;
-    await replica.url();
+    const replica = this.#replica(index);
+    await replica.startAgain();
     // nginx goes back to the example.
-    if (this.#name === "nginx") await this.#proxy.reload((config) => config);
+    if (this.#name === "nginx") await this.site.reload((config) => config);
     await waitUntil("requests for the replica", async () => {
       await this.ask("/api/v1/communities");
-      return (this.served("ListCommunities")[index] as number) > 0;
+      return replica.process.output.includes('"operation":"ListCommunities"');
     });
   }
 
   /** Restarts a replica as docs/deploying.md says. */
   async restart(index: number): Promise<void> {
-    await this.#exclude(index);
-    await this.#replica(index).end("SIGTERM");
+    const replica = this.#replica(index);
+    // Stock nginx does not ask /readyz: an operator marks the replica as down, and reloads.
+    const server = `server ${new URL(replica.url).host}`;
+    if (this.#name === "nginx") await this.site.reload((config) => config.replaceAll(server, `${server} down`));
+    await replica.end("SIGTERM");
     await this.startAgain(index);
   }
 
-  #replica(index: number): ServiceProcess {
-    return this.#replicas[index] as ServiceProcess;
-  }
-
-  #start(ownPort: string): ServiceProcess {
-    return new ServiceProcess({
-      STOA_PORT: ownPort,
-      STOA_METRICS_PORT: "none",
-      STOA_SITE_URL: "https://board.example",
-      STOA_TRUST_PROXY: "127.0.0.1",
-      STOA_STOP_DELAY_SECONDS: stopDelaySeconds,
-      STOA_DATABASE_URL: urlOf(this.db.config),
-      ...this.#settings,
-    });
-  }
-
-  /** Stock nginx does not ask /readyz: an operator marks the replica as down, and reloads. */
-  async #exclude(index: number): Promise<void> {
-    const address = `server 127.0.0.1:${this.#ports[index]}`;
-    if (this.#name === "nginx") await this.#proxy.reload((config) => config.replaceAll(address, `${address} down`));
+  #replica(index: number): Replica {
+    return this.#replicas[index] as Replica;
   }
 }
-
-const port = async () => String(await freePort());

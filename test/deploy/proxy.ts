@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterFile } from "../support/after-file.ts";
 import { freePort } from "../support/free-port.ts";
 import { waitUntil } from "../support/wait.ts";
+import { ask } from "./client.ts";
 import { type Example, examples, type ProxyName } from "./examples.ts";
 import { makeSite } from "./site.ts";
 
@@ -28,9 +29,9 @@ interface ProxyOptions {
 }
 
 /**
- * Starts a proxy with the example of deploy/ before two replicas. It ends after the last test of the file.
+ * Starts a proxy with the example of deploy/ before two replicas, and waits for their readiness. It ends after the last test of the file.
  * @param replicas host:port of each
- * @param within a command that runs it, such as `nsenter`
+ * @param within a command that runs it, such as `nsenter`; then nobody waits for the replicas
  * @param port a free one by default
  * @param edit changes the configuration further
  * @throws Error if the program is missing, or ends at once
@@ -65,6 +66,8 @@ export async function startProxy(
     if (hasExited() || child.pid === undefined) throw new Error(output || `${program} is missing`);
     return isListening(child.pid, site.port);
   });
+  const answers = async () => (await ask({ port: site.port, ca: cert }, "/readyz")).status === 200;
+  if (within.length === 0) await waitUntil(`${name} to find a replica`, answers);
   return {
     port: site.port,
     ca: cert,

@@ -41,7 +41,7 @@ describe.each(proxyNames)("two replicas behind %s", (name) => {
     await load.more(50);
     const wrong = await load.stop(pair.db);
     report(name, "restarted", load);
-    expect(wrong, pair.proxyLog).toEqual([]);
+    expect(wrong, pair.site.output()).toEqual([]);
     expect(load.repeated).toBe(0);
     expect(load.calls).toBeGreaterThan(0);
   });

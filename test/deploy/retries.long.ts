@@ -1,9 +1,6 @@
 // npm run test:proxies: what each proxy sends again when a replica closes the connection without a reply.
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { afterFile } from "../support/after-file.ts";
+import { serveHttp } from "../support/http-server.ts";
 import { ask } from "./client.ts";
 import { proxyNames } from "./examples.ts";
 import { startProxy } from "./proxy.ts";
@@ -16,20 +13,12 @@ beforeEach(() => {
 
 /** Says that it is ready, and breaks every other request off: as a replica that is killed in the middle of it. */
 async function startBreaking(): Promise<string> {
-  const server = createServer((request, response) => {
-    if (request.url === "/readyz") {
-      response.end();
-      return;
-    }
+  const { url } = await serveHttp((request, response) => {
+    if (request.url === "/readyz") return void response.end();
     attempts += 1;
     request.resume().once("end", () => request.socket.destroy());
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  afterFile(() => {
-    server.close();
-    server.closeAllConnections();
   });
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return new URL(url).host;
 }
 
 describe.each(proxyNames)("%s", (name) => {

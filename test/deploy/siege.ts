@@ -1,15 +1,14 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { afterFile } from "../support/after-file.ts";
-import { createDatabaseWithSchema } from "../support/database.ts";
-import { nodeEnvironment } from "../support/node-environment.ts";
+import type { NeighbourReply } from "../support/attacked.ts";
+import { createDatabaseWithSchema, type TestDatabase } from "../support/database.ts";
 import { ServiceProcess, urlOf } from "../support/process.ts";
+import { Script } from "../support/script.ts";
+import { startService } from "../support/service.ts";
 import { startEnvironment, startFlags } from "../support/start-script.ts";
 import { waitUntil } from "../support/wait.ts";
 import { examples, type ProxyName } from "./examples.ts";
 import { makeNetwork } from "./namespace.ts";
-import type { NeighbourReply } from "./neighbour.ts";
 import { type RunningProxy, startProxy } from "./proxy.ts";
 
 const firewall = fileURLToPath(new URL("../../deploy/nftables/stoa.nft", import.meta.url));
@@ -25,16 +24,14 @@ const writes = 5;
 export interface Siege {
   replicas: readonly ServiceProcess[];
   proxy: RunningProxy;
-  /** Makes an attack while a neighbour goes on reading and writing. */
-  endure(attack: string): Promise<Endured>;
+  /**
+   * Makes an attack while a neighbour goes on reading and writing.
+   * @returns all replies to the neighbour, from before the attack until after it, and what the attacker has done
+   */
+  endure(attack: string): Promise<{ replies: NeighbourReply[]; tally: Tally }>;
 }
 
-export interface Endured {
-  /** All replies to the neighbour, from before the attack until after it. */
-  replies: NeighbourReply[];
-  /** What the attacker has done. */
-  tally: Record<string, number>;
-}
+type Tally = Record<string, number>;
 
 /** Ends after the last test of the file. The proxy runs as it is shipped, and the replicas as `npm start` runs them. */
 export async function laySiege(name: ProxyName): Promise<Siege> {
@@ -64,56 +61,45 @@ export async function laySiege(name: ProxyName): Promise<Siege> {
   }
   const addresses = replicaPorts.map((each) => `127.0.0.1:${each}`);
   const proxy = await startProxy(name, addresses, { within, port });
-  const setUp = run("set-up.ts", [String(port), proxy.ca], within);
-  const [key] = (await once(setUp, "message")) as [string];
-  await once(setUp, "exit");
+  const run = <Message>(module: string, ...args: string[]) =>
+    new Script<Message>(new URL(module, import.meta.url), args, within);
+  const key = await fillBoard(db);
 
   return {
     replicas,
     proxy,
     async endure(attack) {
-      const neighbour = run("neighbour.ts", [String(port), proxy.ca, key, "1"], within);
-      const replies: NeighbourReply[] = [];
-      neighbour.on("message", (reply) => replies.push(reply as NeighbourReply));
-      const answered = (since = 0) => {
+      const neighbour = run<NeighbourReply>("neighbour.ts", String(port), proxy.ca, key, "1");
+      const replies = neighbour.said;
+      const answered = (since: number) => {
         const all = replies.slice(since);
         const written = all.filter(({ request }) => request === "a write").length;
         return all.length - written >= reads && written >= writes;
       };
       await waitUntil("the neighbour to be served", () => replies.length > 10);
-      const attacker = run("attacks/attacker.ts", [attack, String(port)], within);
-      const said = once(attacker, "message");
-      await Promise.race([said, once(attacker, "exit").then(fail(attack))]);
+      const attacker = run<Tally>("attacks/attacker.ts", attack, String(port));
+      await attacker.next();
       const begun = replies.length;
       await waitUntil("the neighbour to be served during the attack", () => answered(begun));
-      const told = once(attacker, "message");
-      attacker.send("tally");
-      const [tally] = (await told) as [Record<string, number>];
-      await leave(attacker);
+      const tally = await attacker.ask("tally");
+      await attacker.leave();
       // What an attack leaves behind counts, too.
       const ended = replies.length;
       await waitUntil("the neighbour to be served after the attack", () => replies.length > ended + 20);
-      await leave(neighbour);
+      await neighbour.leave();
       return { replies, tally };
     },
   };
 }
 
-const fail = (attack: string) => (): never => {
-  throw new Error(`the attacker has ended: ${attack}`);
-};
-
-function run(file: string, args: string[], within: readonly string[]): ChildProcess {
-  const script = fileURLToPath(new URL(file, import.meta.url));
-  const [program, ...all] = [...within, process.execPath, "--disable-warning=ExperimentalWarning", script, ...args];
-  const child = spawn(program as string, all, { env: nodeEnvironment, stdio: ["ignore", "inherit", "inherit", "ipc"] });
-  afterFile(() => leave(child));
-  return child;
-}
-
-async function leave(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, "exit");
-  child.disconnect();
-  await exited;
+/** Writes posts of 9 KB, by a service beside. @returns the key of their author */
+async function fillBoard(db: TestDatabase): Promise<string> {
+  const { rest, register, app } = await startService({ db });
+  const { key } = await register("Neighbour");
+  for (let n = 0; n < 50; n++) {
+    const { status } = await rest("posts", { key, body: { title: `Post ${n}`, body: "words ".repeat(1_500) } });
+    if (status !== 201) throw new Error(`a post: ${status}`);
+  }
+  await app.close();
+  return key;
 }

@@ -1,7 +1,6 @@
 // npm run test:proxies: streams may be silent for longer than a client may take for anything else. The time limits of the
 // examples are shortened here.
 import { once } from "node:events";
-import { request } from "node:https";
 import { createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -10,6 +9,7 @@ import { createOperatorClient } from "../../src/client/operator.ts";
 import { operatorToken } from "../ledger/support.ts";
 import { type Service, startService } from "../support/service.ts";
 import { connectTls } from "./attacks/target.ts";
+import { firstReceipt } from "./client.ts";
 import { proxyNames } from "./examples.ts";
 import { startProxy } from "./proxy.ts";
 
@@ -52,7 +52,7 @@ describe.each(proxyNames)("behind %s", (name) => {
       "Connect over HTTP/2": createConnectTransport({ ...options, httpVersion: "2" }),
     };
     for (const way of ways) {
-      const stream = way === "REST" ? nextOfRest(site) : nextReceipt(transports[way]);
+      const stream = way === "REST" ? firstReceipt(site, 2).then(({ seq }) => seq) : nextReceipt(transports[way]);
       stream.catch(() => {});
       streams.set(way, stream);
     }
@@ -72,21 +72,6 @@ async function nextReceipt(transport: Transport): Promise<number> {
   const stream = createClient(LedgerService, transport).streamReceipts({ follow: true, from: 2n });
   for await (const { receipt } of stream) if (receipt !== undefined) return Number(receipt.seq);
   throw new Error("the stream has ended");
-}
-
-function nextOfRest({ port, ca }: { port: number; ca: string }): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const path = "/api/v1/house/receipts/stream?follow=true&from=2";
-    const sent = request({ host: "localhost", family: 4, port, ca, path, agent: false }, (response) => {
-      response.setEncoding("utf8").on("data", (part: string) => {
-        if (part.trim() === "") return;
-        sent.destroy();
-        resolve(JSON.parse(part).seq);
-      });
-      response.once("error", reject).once("close", () => reject(new Error("the stream has ended")));
-    });
-    sent.once("error", reject).end();
-  });
 }
 
 /** Shakes hands, says nothing, and resolves when the proxy has closed the connection. */
