@@ -34,29 +34,16 @@ export class BareWriter {
       const begun = Date.now();
       try {
         connection ??= await createConnection({ host, port, user: "root", connectTimeout: 1_000 });
-        await within(connection, connection.query("INSERT INTO bare.writes (at) VALUES (?)", [begun]));
+        await connection.query({ sql: "INSERT INTO bare.writes (at) VALUES (?)", timeout: answerMs }, [begun]);
         this.pauses.good(begun);
       } catch (error) {
-        if ((error as { fatal?: boolean }).fatal !== true) continue;
+        const { fatal, code } = error as { fatal?: boolean; code?: string };
+        // A statement on a frozen server ends with its connection.
+        if (fatal !== true && code !== "PROTOCOL_SEQUENCE_TIMEOUT") continue;
         connection?.destroy();
         connection = undefined;
       }
     }
     connection?.destroy();
-  }
-}
-
-/** A statement on a frozen server ends with its connection. */
-async function within(connection: Connection, statement: Promise<unknown>): Promise<void> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    connection.destroy();
-    reject(Object.assign(new Error("The server does not answer."), { fatal: true }));
-  }, answerMs);
-  try {
-    await Promise.race([statement, promise]);
-  } finally {
-    clearTimeout(timer);
-    statement.catch(() => {});
   }
 }

@@ -31,10 +31,8 @@ const help = `npm run test:cluster -- [options]
   --seed N        repeats the choices of the agents
   --keep          keeps the data and the logs of the servers
   --reads         makes no faults, but measures what it costs that reads wait for the other servers
-  --turns N       how often each kind of 100 reads is measured (default 10)
   --conflicts N   makes no faults, but for N seconds transactions that conflict, on connections that are always new
-  --migration X   makes no faults, but runs the migration X while the version before it serves
-  --comments N    how many comments there are then (default 300000)
+  --migration X   makes no faults, but runs the migration X on 300,000 comments while the version before it serves
 
 It needs root, HAProxy, about 2 GiB of memory, and five minutes a case without --minutes. Galera needs Debian's mariadb-server-core,
 mariadb-backup, galera-4 and socat; Group Replication needs MySQL 8.4 or 9 with its plugin group_replication, and the
@@ -55,10 +53,8 @@ const { values } = parseArgs({
     seed: { type: "string", default: String(Date.now() % 2 ** 32) },
     keep: { type: "boolean", default: false },
     reads: { type: "boolean", default: false },
-    turns: { type: "string", default: "10" },
     conflicts: { type: "string" },
     migration: { type: "string" },
-    comments: { type: "string", default: "300000" },
     help: { type: "boolean", default: false },
   },
 });
@@ -114,8 +110,7 @@ async function runFaults(name: string, { servers, databases, urlOf }: Clustered)
 async function runReads(name: string, cluster: Clustered): Promise<string[]> {
   const cell = ({ median, p95 }: Percentiles) => `${median.toFixed(2)} (${p95.toFixed(2)})`;
   say(`\n| ${name}: median (95 %) in ms | without waiting | waiting |\n|---|---|---|`);
-  for (const { what, off, on } of await measureReads(cluster, Number(values.turns)))
-    say(`| ${what} | ${cell(off)} | ${cell(on)} |`);
+  for (const { what, off, on } of await measureReads(cluster)) say(`| ${what} | ${cell(off)} | ${cell(on)} |`);
   return [];
 }
 
@@ -126,8 +121,7 @@ async function runConflicts(name: string, cluster: Clustered, seconds: number): 
 }
 
 async function runMigration(name: string, cluster: Clustered, migration: string): Promise<string[]> {
-  const options = { migration, comments: Number(values.comments), log };
-  const { times, faults } = await measureMigration(cluster, options);
+  const { times, faults } = await measureMigration(cluster, { migration, log });
   const pauses = `no good write for ${inSeconds(times.writesMs)} s, no good read for ${inSeconds(times.readsMs)} s`;
   log(`${name}: two replicas started in ${inSeconds(times.startMs)} s; the one before had ${pauses}`);
   log(`${name}: ${JSON.stringify({ writes: times.writes, reads: times.reads })}`);

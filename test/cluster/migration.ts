@@ -1,5 +1,6 @@
 // The version before a migration serves on a cluster while this one migrates a large table there.
 import { setTimeout as sleep } from "node:timers/promises";
+import type { TestDatabase } from "../support/open-database.ts";
 import { ServiceProcess } from "../support/process.ts";
 import { waitUntil } from "../support/wait.ts";
 import { takeVersionBefore } from "../upgrade/older-version.ts";
@@ -8,6 +9,8 @@ import { Pauses } from "./pauses.ts";
 import { Prober } from "./prober.ts";
 
 const posts = 20;
+/** How many rows the largest table has. */
+const comments = 300_000;
 const rowsPerStatement = 20_000;
 /** How long the new version may take to start, in milliseconds. */
 const startMs = 300_000;
@@ -24,13 +27,10 @@ export interface MigrationTimes {
   reads: Record<number, number>;
 }
 
-/**
- * Starts two replicas of this version at the same time beside one of the version before.
- * @param comments how many rows the largest table has
- */
+/** Starts two replicas of this version at the same time beside one of the version before. */
 export async function measureMigration(
   { urlOf, databases, servers }: Clustered,
-  { migration, comments, log }: { migration: string; comments: number; log(line: string): void },
+  { migration, log }: { migration: string; log(line: string): void },
 ): Promise<{ times: MigrationTimes; faults: string[] }> {
   const older = takeVersionBefore(migration);
   const replicas: ServiceProcess[] = [];
@@ -51,7 +51,7 @@ export async function measureMigration(
     const writer = new Prober("writes", () => url);
     await writer.run(() => writer.acknowledged >= posts);
     const [db] = databases;
-    await fill(db.rows, comments);
+    await fill(db);
     log(`${servers.name}: ${comments} comments are there`);
 
     const reader = new Reader(`${url}/api/v1/posts/${writer.ids[0]}`);
@@ -115,7 +115,7 @@ class Reader {
 }
 
 /** Adds comments to the posts that are there. */
-async function fill(rows: (sql: string, params?: unknown[]) => Promise<unknown[]>, comments: number): Promise<void> {
+async function fill({ rows }: TestDatabase): Promise<void> {
   const columns = "post_id, author_id, body, created_at";
   await rows(
     `INSERT INTO comments (${columns}) SELECT id, author_id, REPEAT('some words ', 20), created_at FROM posts`,

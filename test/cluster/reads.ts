@@ -6,6 +6,7 @@ import { Prober } from "./prober.ts";
 const posts = 50;
 /** Reads with and without the wait take turns: so many of one, then of the other. */
 const readsATurn = 100;
+const turns = 10;
 
 /** Times of one kind of reads, in milliseconds. */
 export interface ReadTimes {
@@ -23,9 +24,8 @@ export interface Percentiles {
 /**
  * Reads a post and a page of posts, one request at a time, from two replicas on the first server of the cluster. One waits,
  * the other does not.
- * @param turns how often each replica is asked
  */
-export async function measureReads({ urlOf }: Clustered, turns: number): Promise<ReadTimes[]> {
+export async function measureReads({ urlOf }: Clustered): Promise<ReadTimes[]> {
   const settings = { STOA_RATE_LIMITS: "off", STOA_SITE_URL: "http://stoa.example", STOA_LOG_LEVEL: "warn" };
   const replicas = await Cluster.start([
     { ...settings, STOA_DATABASE_URL: urlOf(0), STOA_DATABASE_SYNC_READS: "off" },
