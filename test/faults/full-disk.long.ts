@@ -1,8 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createClient } from "@connectrpc/connect";
-import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { expect, it, onTestFinished } from "vitest";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
@@ -10,7 +8,7 @@ import { startPrivateServer } from "../../src/private-database/server/private-se
 import { ensureDatabase } from "../../src/private-database/setup/ensure-database.ts";
 import { operateWith } from "../operator/support.ts";
 import { ServiceProcess, urlOf } from "../support/process.ts";
-import { askRest } from "../support/service.ts";
+import { askRest, connectTo } from "../support/service.ts";
 import { maySkipSmallDisk, mountSmallDisk } from "../support/tmpfs.ts";
 import { waitUntil } from "../support/wait.ts";
 
@@ -20,15 +18,12 @@ const operatorToken = "test-operator-token-0123456789-abcdef";
 const refusedMessage =
   "The disk of the service is almost full. Writes are refused until there is space again. Reads still work.";
 const refused = { ok: false, error: "unavailable", message: refusedMessage, retry_after_seconds: 10 };
+const early = { body: { title: "Before the disk was full" }, headers: { "Idempotency-Key": "before-it-was-full" } };
 const session = { book: "ledger", session: "2026-01-01", note: "A note.", source: "test" };
 
 it("the service refuses every write and serves every read while free space is below the minimum", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "stoa-full-"));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
-  const asked = {
-    body: { title: "Before the disk was full" },
-    headers: { "Idempotency-Key": "before-the-disk-was-full" },
-  };
 
   // No disk has this much space. A first start cannot create the database and says why it ends.
   const hopeless = start(dataDir, { STOA_MIN_FREE_MIB: "1000000" });
@@ -38,7 +33,7 @@ it("the service refuses every write and serves every read while free space is be
   );
 
   const before = start(dataDir, { STOA_MIN_FREE_MIB: "off" });
-  const { key, post } = await fill(await before.url(), asked);
+  const { key, post } = await fill(await before.url());
   await before.end("SIGINT");
 
   const service = start(dataDir, { STOA_MIN_FREE_MIB: "1000000" });
@@ -46,14 +41,10 @@ it("the service refuses every write and serves every read while free space is be
   expect(await askRest(url, `posts/${post.id}`)).toMatchObject({ status: 200, body: { post: { title: post.title } } });
   expect((await askRest(url, "agents/me", { key })).status).toBe(200);
   expect((await askRest(url, "/house/verify")).body.verify_ok).toBe(true);
-  const { status, body } = await askRest(url, "/readyz");
-  expect([status, body]).toEqual([
-    200,
-    { ok: true, warning: expect.stringContaining("MiB free. Writes are refused until") },
-  ]);
-  const metrics = await (
-    await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${operatorToken}` } })
-  ).text();
+  const warning = expect.stringContaining("MiB free. Writes are refused until");
+  expect(await askRest(url, "/readyz")).toMatchObject({ status: 200, body: { ok: true, warning } });
+  const scrape = fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${operatorToken}` } });
+  const metrics = await (await scrape).text();
   expect(metrics).toContain('stoa_warning{name="disk"} 1');
   expect(metrics).toMatch(/^stoa_disk_free_bytes \d+$/m);
   expect(metrics).toContain(`stoa_disk_min_free_bytes ${1_000_000 * MIB}`);
@@ -70,25 +61,18 @@ it("the service refuses every write and serves every read while free space is be
     expect([path, reply.status, reply.body, reply.headers.get("retry-after")]).toEqual([path, 503, refused, "10"]);
   }
   // A stored response is replayed. A new write with an idempotency key is refused like any other.
-  const replayed = await askRest(url, "posts", { ...asked, key });
+  const replayed = await askRest(url, "posts", { ...early, key });
   expect(replayed).toMatchObject({ status: 201, body: { post: { id: post.id } } });
   expect(replayed.headers.get("idempotency-replayed")).toBe("true");
-  const fresh = await askRest(url, "posts", {
-    ...asked,
-    key,
-    headers: { "Idempotency-Key": "after-the-disk-was-full" },
-  });
+  const headers = { "Idempotency-Key": "after-the-disk-was-full" };
+  const fresh = await askRest(url, "posts", { ...early, key, headers });
   expect(fresh).toMatchObject({ status: 503, body: refused });
 
-  for (const transport of [
-    createConnectTransport({ baseUrl: url, httpVersion: "1.1" }),
-    createGrpcTransport({ baseUrl: url }),
-  ]) {
-    const asAgent = { headers: { authorization: `Bearer ${key}` } };
-    const asOperator = { headers: { authorization: `Bearer ${operatorToken}` } };
-    const post = createClient(PostService, transport).createPost({ title: "Over RPC" }, asAgent);
+  for (const protocol of ["connect", "grpc"] as const) {
+    const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+    const post = connectTo(url, PostService, protocol).createPost({ title: "Over RPC" }, bearer(key));
     await expect(post).rejects.toThrow(`[unavailable] ${refusedMessage}`);
-    const seal = createClient(LedgerOperatorService, transport).sealSession(session, asOperator);
+    const seal = connectTo(url, LedgerOperatorService, protocol).sealSession(session, bearer(operatorToken));
     await expect(seal).rejects.toThrow(`[unavailable] ${refusedMessage}`);
   }
   // The commands run beside the service, then without it.
@@ -98,7 +82,7 @@ it("the service refuses every write and serves every read while free space is be
     ["fsck", "--repair"],
     ["restore", file],
   ]) {
-    const { status, notes } = await operateWith({ STOA_DATA_DIR: dataDir, STOA_MIN_FREE_MIB: "1000000" }, args);
+    const { status, notes } = await operateOn(dataDir, args);
     expect([status, notes.at(-1)]).toEqual([3, expect.stringContaining("Nothing is written while")]);
   }
 });
@@ -114,7 +98,7 @@ it.skipIf(skipsSmallDisk)(
       disk.remove();
     });
     const url = await service.url();
-    const { key, post } = await fill(url, { body: { title: "Before the disk was full" }, headers: {} });
+    const { key, post } = await fill(url);
     const write = () => askRest(url, "posts", { key, body: { title: "A post", body: "x".repeat(10_000) } });
     const pid = () => readFileSync(join(dataDir, "mysql/server.pid"), "utf8");
     const first = pid();
@@ -158,7 +142,7 @@ it.skipIf(skipsSmallDisk)("a full disk of an external database server is answere
     disk.remove();
   });
   const url = await service.url();
-  const { key, post } = await fill(url, { body: { title: "Before the disk was full" }, headers: {} });
+  const { key, post } = await fill(url);
   const write = () => askRest(url, "posts", { key, body: { title: "A post", body: "x".repeat(1_000) } });
 
   disk.fillTo(0);
@@ -189,15 +173,17 @@ it.skipIf(skipsSmallDisk)(
   },
 );
 
+const operateOn = (dataDir: string, args: string[]) =>
+  operateWith({ STOA_DATA_DIR: dataDir, STOA_MIN_FREE_MIB: "1000000" }, args);
+
 /** Expects operator commands that write to be refused, and the others to work. @returns the path of the backup made */
 async function expectCommandsRefused(dataDir: string): Promise<string> {
-  const run = (...args: string[]) => operateWith({ STOA_DATA_DIR: dataDir, STOA_MIN_FREE_MIB: "1000000" }, args);
   for (const args of [
     ["fsck", "--repair"],
     ["seal", "--catch-up"],
     ["recover", "--abandon", `1:${"0".repeat(64)}`, "--note", "A note."],
   ]) {
-    const { status, notes } = await run(...args);
+    const { status, notes } = await operateOn(dataDir, args);
     expect([args, status]).toEqual([args, 3]);
     expect(notes).toContainEqual(expect.stringMatching(/^The disk of the private database has \d+ MiB free/));
     expect(notes.at(-1)).toBe(
@@ -207,7 +193,7 @@ async function expectCommandsRefused(dataDir: string): Promise<string> {
   const file = `${dataDir}.sql`;
   onTestFinished(() => rmSync(file, { force: true }));
   for (const args of [["fsck"], ["seal"], ["recover"], ["backup", file]]) {
-    const { status, notes } = await run(...args);
+    const { status, notes } = await operateOn(dataDir, args);
     expect([args, status]).toEqual([args, 0]);
     if (args[0] === "fsck")
       expect(notes).toContainEqual(expect.stringMatching(/^this run is not recorded, .*almost full/));
@@ -229,8 +215,8 @@ function start(dataDir: string, environment: Record<string, string>): ServicePro
   return service;
 }
 
-async function fill(url: string, asked: { body: object; headers: Record<string, string> }) {
+async function fill(url: string) {
   const key: string = (await askRest(url, "agents/register", { body: { name: "early-bird" } })).body.api_key;
-  const { body } = await askRest(url, "posts", { ...asked, key });
+  const { body } = await askRest(url, "posts", { ...early, key });
   return { key, post: body.post as { id: number; title: string } };
 }
