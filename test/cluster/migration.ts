@@ -1,7 +1,7 @@
 // The version before a migration serves on a cluster while this one migrates a large table there.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TestDatabase } from "../support/open-database.ts";
-import { ServiceProcess } from "../support/process.ts";
+import { ServiceProcess, underLoad } from "../support/process.ts";
 import { waitUntil } from "../support/wait.ts";
 import { takeVersionBefore } from "../upgrade/older-version.ts";
 import type { Clustered } from "./clustered.ts";
@@ -35,13 +35,7 @@ export async function measureMigration(
   const older = takeVersionBefore(migration);
   const replicas: ServiceProcess[] = [];
   const start = (replica: number, program?: string) => {
-    const settings = {
-      STOA_DATABASE_URL: urlOf(replica),
-      STOA_RATE_LIMITS: "off",
-      STOA_SITE_URL: "http://stoa.example",
-      STOA_LOG_LEVEL: "warn",
-      STOA_METRICS_PORT: "none",
-    };
+    const settings = { ...underLoad, STOA_DATABASE_URL: urlOf(replica) };
     const service = new ServiceProcess(settings, program === undefined ? {} : { program });
     replicas.push(service);
     return service.url(startMs);

@@ -1,5 +1,6 @@
 // What it costs that reads wait for what the other servers of the cluster have acknowledged.
 import { Cluster } from "../hammer/cluster.ts";
+import { underLoad } from "../support/process.ts";
 import type { Clustered } from "./clustered.ts";
 import { Prober } from "./prober.ts";
 
@@ -26,11 +27,10 @@ export interface Percentiles {
  * the other does not.
  */
 export async function measureReads({ urlOf }: Clustered): Promise<ReadTimes[]> {
-  const settings = { STOA_RATE_LIMITS: "off", STOA_SITE_URL: "http://stoa.example", STOA_LOG_LEVEL: "warn" };
   const replicas = await Cluster.start([
-    { ...settings, STOA_DATABASE_URL: urlOf(0), STOA_DATABASE_SYNC_READS: "off" },
-    { ...settings, STOA_DATABASE_URL: urlOf(0), STOA_DATABASE_SYNC_READS: "on" },
-    { ...settings, STOA_DATABASE_URL: urlOf(1) },
+    { ...underLoad, STOA_DATABASE_URL: urlOf(0), STOA_DATABASE_SYNC_READS: "off" },
+    { ...underLoad, STOA_DATABASE_URL: urlOf(0), STOA_DATABASE_SYNC_READS: "on" },
+    { ...underLoad, STOA_DATABASE_URL: urlOf(1) },
   ]);
   try {
     const [off, on, other] = replicas.urls() as [string, string, string];

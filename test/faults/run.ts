@@ -4,7 +4,7 @@ import { PublishedLog } from "../support/published-log.ts";
 import { askRest } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 import type { Fault } from "./fault.ts";
-import { Probe } from "./probe.ts";
+import { startProbe } from "./probe.ts";
 import { operatorToken, Stage } from "./stage.ts";
 
 export interface Result {
@@ -30,8 +30,7 @@ export async function runFault(fault: Fault): Promise<Result> {
     await load.more(10, 2);
     const { body } = await askRest(stage.url, "agents/register", { body: { name: probeName } });
     load.done.agents.set(probeName, body.api_key);
-    const probe = new Probe(stage.url, body.api_key);
-    probe.start();
+    const probe = startProbe(stage.url, body.api_key);
     const wrong = await fault.harm(stage, load);
     wrong.push(...(await probe.stop(fault.during)));
     const ended = performance.now();

@@ -5,22 +5,14 @@ import type { DatabaseConfig } from "../../src/config/config.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { createLinkedDatabase } from "../support/database-link.ts";
 import { openDatabase } from "../support/open-database.ts";
-import { urlOf } from "../support/process.ts";
+import { underLoad, urlOf } from "../support/process.ts";
 import type { Relay } from "../support/relay.ts";
 import { Replica } from "../support/replica.ts";
 import { askRest, type Reply } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
 export const operatorToken = "faults-operator-token-0123456789-abcdef";
-const common = {
-  STOA_OPERATOR_TOKEN: operatorToken,
-  STOA_METRICS_PORT: "none",
-  STOA_LOG_LEVEL: "warn",
-  // All agents have the same address here.
-  STOA_RATE_LIMITS: "off",
-  STOA_SITE_URL: "http://stoa.example",
-  STOA_DRAIN_SECONDS: "2",
-};
+const common = { ...underLoad, STOA_OPERATOR_TOKEN: operatorToken, STOA_DRAIN_SECONDS: "2" };
 /** A stop must end within the drain time plus 10 s, in milliseconds. */
 const stopBoundMs = 12_000;
 

@@ -8,6 +8,7 @@ import { Database } from "../../src/store/database/database.ts";
 import { migrate } from "../../src/store/schema/migrate.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { beginTestLog } from "../support/log.ts";
+import { underLoad } from "../support/process.ts";
 import { PublishedLog } from "../support/published-log.ts";
 import type { HammerPost } from "./acknowledged.ts";
 import { Cluster } from "./cluster.ts";
@@ -66,13 +67,10 @@ export async function hammer(options: HammerOptions): Promise<string[]> {
   const keyFile = await beginLog(db, folder);
   const cluster = await Cluster.start(
     options.replicas.map((settings, index) => ({
+      ...underLoad,
       STOA_DATA_DIR: join(folder, `replica-${index}`),
       STOA_LOG_KEY_FILE: keyFile,
       STOA_OPERATOR_TOKEN: operatorToken,
-      STOA_SITE_URL: "http://stoa.example",
-      STOA_LOG_LEVEL: "warn",
-      // All agents have the same address here.
-      STOA_RATE_LIMITS: "off",
       STOA_MAX_CONNECTIONS_PER_ADDRESS: "4096",
       STOA_MAX_CONNECTIONS: "4096",
       ...settings,

@@ -5,7 +5,7 @@ import { HammerAgent } from "./agent.ts";
 import { audit, auditFollowers, auditReplays } from "./audit.ts";
 import { Caller, newTally } from "./caller.ts";
 import { Follower } from "./follower.ts";
-import { Moderator } from "./moderator.ts";
+import { moderate } from "./moderator.ts";
 import { Random } from "./random.ts";
 import { sealSessions } from "./sealer.ts";
 
@@ -51,7 +51,7 @@ export class Load {
         return new HammerAgent(nameOf(index), new Caller(world, tally, mixesVersions), world).run(stopped);
       }),
       ...many(sealers, (index) => sealSessions(`book-${index}`, fork(), operatorToken, stopped)),
-      ...many(moderators, (index) => new Moderator(index, moderators, fork(), operatorToken).run(stopped)),
+      ...many(moderators, (index) => moderate(({ id }) => id % moderators === index, fork(), operatorToken, stopped)),
     ];
     this.#followers = many(followers, (index) => new Follower(nameOf(index), fork()));
     const following = this.#followers.map((each) => each.run());

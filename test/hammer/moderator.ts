@@ -3,67 +3,52 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
 import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
 import type { HammerPost } from "./acknowledged.ts";
-import { OperatorCaller } from "./operator-caller.ts";
+import { operatorCaller } from "./operator-caller.ts";
 import type { World } from "./world.ts";
 
 const acts = ["remove", "restore", "lock", "unlock"] as const;
 type Act = (typeof acts)[number];
 
-/** An operator that removes, restores, locks and unlocks posts by gRPC. */
-export class Moderator {
-  readonly #index: number;
-  readonly #count: number;
-  readonly #world: World;
-  readonly #caller: OperatorCaller;
-
-  /** Of `count` moderators each acts on its own posts, so that it knows how they stand. */
-  constructor(index: number, count: number, world: World, token: string) {
-    this.#index = index;
-    this.#count = count;
-    this.#world = world;
-    this.#caller = new OperatorCaller(world, token);
+/**
+ * Removes, restores, locks and unlocks posts by gRPC.
+ * @param isOwn which posts are those of this moderator alone, so that it knows how they stand
+ */
+export async function moderate(
+  isOwn: (post: HammerPost) => boolean,
+  world: World,
+  operatorToken: string,
+  stopped: () => boolean,
+): Promise<void> {
+  const { random, done } = world;
+  const call = operatorCaller(world, operatorToken);
+  while (!stopped()) {
+    await sleep(random.below(60));
+    const own = done.posts.filter(isOwn);
+    if (own.length === 0) continue;
+    // Mostly new ones, which the agents use.
+    await act(random.pick(random.chance(0.6) ? own.slice(-5) : own), random.pick(acts));
   }
 
-  async run(stopped: () => boolean): Promise<void> {
-    const { random, done } = this.#world;
-    while (!stopped()) {
-      await sleep(random.below(60));
-      const own = done.posts.filter(({ id }) => id % this.#count === this.#index);
-      if (own.length === 0) continue;
-      // Mostly new ones, which the agents use.
-      const post = random.pick(random.chance(0.6) ? own.slice(-5) : own);
-      await this.#act(post, random.pick(acts));
-    }
-  }
-
-  async #act(post: HammerPost, act: Act): Promise<void> {
-    const isMove = act === "remove" || act === "restore";
+  async function act(post: HammerPost, what: Act): Promise<void> {
+    const isMove = what === "remove" || what === "restore";
+    const postId = BigInt(post.id);
     post.touched = true;
     if (isMove) post.moved = true;
-    const outcome = await this.#call(act, post.id);
-    const isGone = post.removed || post.deleted;
-    if (outcome === "not_found") {
-      const mayBe = isMove ? act === "restore" && post.deleted : isGone;
-      if (!mayBe) this.#world.done.faults.push(`${act} of post ${post.id}: not_found`);
+    try {
+      await call(ModerationService, async (client, options) => {
+        if (what === "remove")
+          await client.remove({ postId, reason: ModerationReason.SPAM, keepForDays: 30n }, options);
+        else await client[what]({ postId }, options);
+      });
+    } catch (error) {
+      const isMissing = ConnectError.from(error).code === Code.NotFound;
+      const mayBeMissing = isMove ? what === "restore" && post.deleted : post.removed || post.deleted;
+      if (!isMissing || !mayBeMissing) done.faults.push(`${what} of post ${post.id}: ${error}`);
       return;
     }
     const state = isMove ? "removed" : "locked";
-    const now = act === "remove" || act === "lock";
+    const now = what === "remove" || what === "lock";
     if (now !== post[state]) post.acts++;
     post[state] = now;
-  }
-
-  async #call(act: Act, id: number): Promise<"ok" | "not_found"> {
-    const postId = BigInt(id);
-    try {
-      await this.#caller.call(ModerationService, async (client, options) => {
-        if (act === "remove") await client.remove({ postId, reason: ModerationReason.SPAM, keepForDays: 30n }, options);
-        else await client[act]({ postId }, options);
-      });
-    } catch (error) {
-      if (ConnectError.from(error).code === Code.NotFound) return "not_found";
-      this.#world.done.faults.push(`${act} of post ${id}: ${error}`);
-    }
-    return "ok";
   }
 }

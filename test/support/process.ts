@@ -10,6 +10,14 @@ import { waitUntil } from "./wait.ts";
 
 const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
+/** Settings for a load whose clients all have one address. The log tells of faults alone. */
+export const underLoad = {
+  STOA_METRICS_PORT: "none",
+  STOA_LOG_LEVEL: "warn",
+  STOA_RATE_LIMITS: "off",
+  STOA_SITE_URL: "http://stoa.example",
+};
+
 /** Stops a service whose test process has ended for any reason. After a while it kills the service. */
 const endWithParent = `data:text/javascript,${encodeURIComponent(`
   process.once("disconnect", () => {
