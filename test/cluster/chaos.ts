@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { waitUntil } from "../support/wait.ts";
 import type { BareWriter } from "./bare-writer.ts";
 import type { Pauses } from "./pauses.ts";
 import type { Prober } from "./prober.ts";
@@ -158,10 +159,6 @@ function faultsOf({ servers, probers, restart }: Disturbed): Fault[] {
 }
 
 async function longestPause(pauses: Pauses): Promise<number> {
-  const end = Date.now() + maxWaitMs;
-  while (pauses.longestMs === undefined) {
-    if (Date.now() > end) return Number.POSITIVE_INFINITY;
-    await sleep(10);
-  }
-  return pauses.longestMs;
+  await waitUntil("a good write", () => pauses.longestMs !== undefined, maxWaitMs).catch(() => {});
+  return pauses.longestMs ?? Number.POSITIVE_INFINITY;
 }

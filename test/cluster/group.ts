@@ -162,7 +162,7 @@ export async function startGroup(
     isMember,
     ...running.faults,
     async stop() {
-      await running.stop();
+      await running.faults.stop();
       await network.remove();
     },
     async rejoin(n) {

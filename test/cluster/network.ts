@@ -18,20 +18,65 @@ export interface Network {
   remove(): Promise<void>;
 }
 
+const ip = (command: string) => run(["ip", ...command.split(" ")]);
+
 /**
  * Gives each server a network namespace with two links: one to the clients, one to a bridge between the servers. Where this
  * is not allowed, all servers share the loopback interface.
  * @param basePort tells networks of several runs apart
  */
 export async function startNetwork(basePort: number): Promise<Network> {
-  const network = new Namespaces(basePort);
+  // Names of interfaces have at most 15 characters.
+  const name = `stoa${basePort}`;
+  // The third part of all addresses. The ranges are those for tests of networks (RFC 2544).
+  const part = Math.floor(basePort / 40) % 256;
+  const spaceOf = (n: NodeNumber) => `${name}-${n}`;
+  const hostOf = (n: NodeNumber) => `198.19.${part}.${4 * n + 2}`;
+  const peerHostOf = (n: NodeNumber) => `198.18.${part}.${n}`;
+  /** Makes a link into the namespace of server `n`, whose end there has this address. */
+  const link = async (n: NodeNumber, kind: "c" | "p", address: string) => {
+    const outer = `${name}${kind}${n}`;
+    await ip(`link add ${outer} type veth peer name ${kind}0 netns ${spaceOf(n)}`);
+    await ip(`-n ${spaceOf(n)} addr add ${address} dev ${kind}0`);
+    await ip(`-n ${spaceOf(n)} link set ${kind}0 up`);
+    await ip(`link set ${outer} up`);
+  };
+  /** Removes what there is. A namespace takes its links with it once its last process has ended. */
+  const remove = async () => {
+    const there = await ip("-o link show").catch(() => "");
+    for (const each of nodes.flatMap((n) => [`${name}c${n}`, `${name}p${n}`]))
+      if (there.includes(`${each}@`)) await ip(`link del ${each}`);
+    if (there.includes(`${name}br:`)) await ip(`link del ${name}br`);
+    const spaces = await ip("netns list").catch(() => "");
+    for (const n of nodes) if (spaces.includes(spaceOf(n))) await ip(`netns del ${spaceOf(n)}`);
+  };
   try {
-    await network.start();
-    return network;
+    // A run that was killed has left its network.
+    await remove();
+    await ip(`link add ${name}br type bridge`);
+    await ip(`link set ${name}br up`);
+    for (const n of nodes) {
+      await ip(`netns add ${spaceOf(n)}`);
+      await ip(`-n ${spaceOf(n)} link set lo up`);
+      await link(n, "c", `${hostOf(n)}/30`);
+      await ip(`addr add 198.19.${part}.${4 * n + 1}/30 dev ${name}c${n}`);
+      await link(n, "p", `${peerHostOf(n)}/24`);
+      await ip(`link set ${name}p${n} master ${name}br`);
+    }
   } catch (error) {
-    await network.remove();
+    await remove();
     return loopback(error as Error);
   }
+  return {
+    hostOf,
+    peerHostOf,
+    peers: `198.18.${part}.0/24`,
+    enter: (n, command) => ["ip", "netns", "exec", spaceOf(n), ...command],
+    lacks: undefined,
+    cut: async (n) => void (await ip(`link set ${name}p${n} down`)),
+    mend: async (n) => void (await ip(`link set ${name}p${n} up`)),
+    remove,
+  };
 }
 
 function loopback({ message }: Error): Network {
@@ -48,84 +93,4 @@ function loopback({ message }: Error): Network {
     mend: cannot,
     remove: async () => {},
   };
-}
-
-const ip = (command: string) => run(["ip", ...command.split(" ")]);
-
-class Namespaces implements Network {
-  readonly lacks = undefined;
-  /** Names of interfaces have at most 15 characters. */
-  readonly #name: string;
-  /** The third part of all addresses. The ranges are those for tests of networks (RFC 2544). */
-  readonly #part: number;
-
-  constructor(basePort: number) {
-    this.#name = `stoa${basePort}`;
-    this.#part = Math.floor(basePort / 40) % 256;
-  }
-
-  hostOf(n: NodeNumber): string {
-    return `198.19.${this.#part}.${4 * n + 2}`;
-  }
-
-  peerHostOf(n: NodeNumber): string {
-    return `198.18.${this.#part}.${n}`;
-  }
-
-  get peers(): string {
-    return `198.18.${this.#part}.0/24`;
-  }
-
-  enter(n: NodeNumber, command: Command): Command {
-    return ["ip", "netns", "exec", this.#space(n), ...command];
-  }
-
-  async start(): Promise<void> {
-    // A run that was killed has left its network.
-    await this.remove();
-    await ip(`link add ${this.#name}br type bridge`);
-    await ip(`link set ${this.#name}br up`);
-    for (const n of nodes) {
-      const space = this.#space(n);
-      await ip(`netns add ${space}`);
-      await ip(`-n ${space} link set lo up`);
-      await this.#link(n, "c", `${this.hostOf(n)}/30`);
-      await ip(`addr add 198.19.${this.#part}.${4 * n + 1}/30 dev ${this.#name}c${n}`);
-      await this.#link(n, "p", `${this.peerHostOf(n)}/24`);
-      await ip(`link set ${this.#name}p${n} master ${this.#name}br`);
-    }
-  }
-
-  async cut(n: NodeNumber): Promise<void> {
-    await ip(`link set ${this.#name}p${n} down`);
-  }
-
-  async mend(n: NodeNumber): Promise<void> {
-    await ip(`link set ${this.#name}p${n} up`);
-  }
-
-  /** Removes what there is. A namespace takes its links with it once its last process has ended. */
-  async remove(): Promise<void> {
-    const there = await ip("-o link show").catch(() => "");
-    for (const n of nodes) {
-      for (const kind of ["c", "p"])
-        if (there.includes(`${this.#name}${kind}${n}@`)) await ip(`link del ${this.#name}${kind}${n}`);
-    }
-    if (there.includes(`${this.#name}br:`)) await ip(`link del ${this.#name}br`);
-    const spaces = await ip("netns list").catch(() => "");
-    for (const n of nodes) if (spaces.includes(this.#space(n))) await ip(`netns del ${this.#space(n)}`);
-  }
-
-  #space(n: NodeNumber): string {
-    return `${this.#name}-${n}`;
-  }
-
-  /** Makes a link into the namespace of server `n`, whose end there has this address. */
-  async #link(n: NodeNumber, kind: "c" | "p", address: string): Promise<void> {
-    const outer = `${this.#name}${kind}${n}`;
-    await ip(`link add ${outer} type veth peer name ${kind}0 netns ${this.#space(n)}`);
-    await ip(`-n ${this.#space(n)} addr add ${address} dev ${kind}0`);
-    await ip(`-n ${this.#space(n)} link set ${kind}0 up`);
-    await ip(`link set ${outer} up`);
-  }
 }

@@ -106,32 +106,18 @@ export class Processes {
   /** Runs the steps that make the cluster. If one fails, nothing is left running. */
   async begin(steps: () => Promise<void>): Promise<void> {
     await steps().catch(async (error) => {
-      await this.stop();
+      await this.faults.stop();
       throw error;
     });
   }
 
-  async kill(n: NodeNumber): Promise<void> {
-    await this.#running.get(n)?.end("SIGKILL");
-  }
-
-  signal(n: NodeNumber, name: NodeJS.Signals): void {
-    this.#running.get(n)?.signal(name);
-  }
-
-  async stop(): Promise<void> {
-    await Promise.all(nodes.map((n) => this.kill(n)));
-  }
-
   /** The parts of `Servers` that every engine has. */
-  get faults(): Pick<Servers, "kill" | "freeze" | "thaw" | "stop"> {
-    return {
-      kill: (n) => this.kill(n),
-      freeze: (n) => this.signal(n, "SIGSTOP"),
-      thaw: (n) => this.signal(n, "SIGCONT"),
-      stop: () => this.stop(),
-    };
-  }
+  readonly faults: Pick<Servers, "kill" | "freeze" | "thaw" | "stop"> = {
+    kill: async (n) => this.#running.get(n)?.end("SIGKILL"),
+    freeze: (n) => this.#running.get(n)?.signal("SIGSTOP"),
+    thaw: (n) => this.#running.get(n)?.signal("SIGCONT"),
+    stop: async () => void (await Promise.all(nodes.map((n) => this.faults.kill(n)))),
+  };
 }
 
 /** Runs statements on one server, and returns the rows of the last. @throws the driver's error, also after 5 s of silence */
