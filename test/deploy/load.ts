@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { TestDatabase } from "../support/database.ts";
 import { waitUntil } from "../support/wait.ts";
 import type { AskOptions } from "./client.ts";
 import { GrpcReader } from "./grpc-reader.ts";
@@ -24,8 +23,7 @@ export class Load {
   /** By gRPC. */
   calls = 0;
   longestMs = 0;
-  readonly #ask: Pair["ask"];
-  readonly #grpc: GrpcReader;
+  readonly #pair: Pair;
   readonly #key: string;
   readonly #repeats: boolean;
   /** What the titles of this load begin with. */
@@ -35,8 +33,7 @@ export class Load {
 
   /** @param repeats whether a write may fail, and is then repeated with its idempotency key; otherwise that is a fault */
   constructor(pair: Pair, key: string, { repeats }: { repeats: boolean }) {
-    this.#ask = (path, options) => pair.ask(path, options);
-    this.#grpc = new GrpcReader(pair.site, "127.0.0.3", 1n);
+    this.#pair = pair;
     this.#key = key;
     this.#repeats = repeats;
     this.#running = Promise.all([
@@ -53,22 +50,19 @@ export class Load {
   }
 
   /** Stops, and compares the database with the replies. @returns everything that is wrong */
-  async stop(db: TestDatabase): Promise<string[]> {
+  async stop(): Promise<string[]> {
     this.#stopped = true;
     await this.#running;
-    const rows = await db.rows<{ id: number; title: string }>("SELECT id, title FROM posts WHERE title LIKE ?", [
-      `${this.#prefix} %`,
-    ]);
+    const { db } = this.#pair;
+    const mine = [`${this.#prefix} %`];
+    const rows = await db.rows<{ id: number; title: string }>("SELECT id, title FROM posts WHERE title LIKE ?", mine);
     const stored = new Map(rows.map(({ id, title }) => [title, id]));
     const lost = [...this.acknowledged].filter(([title, id]) => stored.get(title) !== id);
-    return [
-      ...this.faults,
-      ...lost.map(([title]) => `lost: ${title}`),
-      ...(stored.size === rows.length ? [] : [`doubled: ${rows.length - stored.size}`]),
-      ...(rows.length === this.acknowledged.size
-        ? []
-        : [`${rows.length} stored, ${this.acknowledged.size} acknowledged`]),
-    ];
+    const wrong = [...this.faults, ...lost.map(([title]) => `lost: ${title}`)];
+    const { size } = this.acknowledged;
+    if (stored.size !== rows.length) wrong.push(`doubled: ${rows.length - stored.size}`);
+    if (rows.length !== size) wrong.push(`${rows.length} stored, ${size} acknowledged`);
+    return wrong;
   }
 
   async #write(): Promise<void> {
@@ -103,20 +97,21 @@ export class Load {
 
   /** A call of gRPC is no GET: a proxy does not send it again. */
   async #readByGrpc(): Promise<void> {
+    const reader = new GrpcReader(this.#pair.site, "127.0.0.3", 1n);
     while (!this.#stopped) {
-      const status = await this.#grpc.read().catch((error: Error) => error.message);
+      const status = await reader.read().catch((error: Error) => error.message);
       if (status !== 200 && !this.#repeats) this.faults.push(`GetPost by gRPC: ${status}`);
       this.calls++;
       // All come from one address.
       await sleep(20);
     }
-    this.#grpc.close();
+    reader.close();
   }
 
   /** The status is 0 if there is no reply. */
   async #send(path: string, options?: AskOptions): Promise<{ status: number; text: string }> {
     const begun = performance.now();
-    const reply = await this.#ask(path, options).catch((error: Error) => ({ status: 0, text: error.message }));
+    const reply = await this.#pair.ask(path, options).catch((error: Error) => ({ status: 0, text: error.message }));
     this.longestMs = Math.max(this.longestMs, performance.now() - begun);
     return reply;
   }

@@ -27,7 +27,7 @@ describe.each(proxyNames)("two replicas behind %s", (name) => {
       await pair.startAgain(index);
     }
     await load.more(50);
-    const wrong = await load.stop(pair.db);
+    const wrong = await load.stop();
     report(name, "killed", load);
     expect(wrong).toEqual([]);
   });
@@ -39,7 +39,7 @@ describe.each(proxyNames)("two replicas behind %s", (name) => {
       await pair.restart(index);
     }
     await load.more(50);
-    const wrong = await load.stop(pair.db);
+    const wrong = await load.stop();
     report(name, "restarted", load);
     expect(wrong, pair.site.output()).toEqual([]);
     expect(load.repeated).toBe(0);
