@@ -10,9 +10,10 @@ import {
   frameType,
   get,
   headerBlock,
+  ping,
   type ReceivedFrame,
 } from "../support/http2-frames.ts";
-import { destroy, openMany, ping, type RawConnection, sendHalf } from "./sockets.ts";
+import { destroy, openMany, type RawConnection, sendHalf } from "./sockets.ts";
 import { startVictim, type Victim } from "./support.ts";
 
 /** The neighbour connects from 127.0.0.1. */

@@ -10,9 +10,8 @@ import {
   frameType,
   headerBlock,
   INITIAL_WINDOW_SIZE,
+  ping,
 } from "../support/http2-frames.ts";
-
-export const ping = frame(frameType.ping, 0, 0, Buffer.alloc(8));
 
 export interface RawConnection {
   socket: net.Socket;

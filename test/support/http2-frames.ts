@@ -36,6 +36,8 @@ export function settings(values: Record<number, number> = {}): Buffer {
   return frame(frameType.settings, 0, 0, Buffer.concat(payload));
 }
 
+export const ping = frame(frameType.ping, 0, 0, Buffer.alloc(8));
+
 /** The setting that says how much a server may send on a stream before the client opens its window further. */
 export const INITIAL_WINDOW_SIZE = 4;
 
