@@ -93,36 +93,33 @@ export async function auditReplays(caller: Caller, done: Acknowledged): Promise<
   const faults: string[] = [];
   for (const { by, call, answer } of done.creates) {
     const again = await caller.call({ ...call, apiKey: done.agents.get(by) }, "plain");
-    const fault = faultOfChanged(done, answer, again);
-    if (fault === undefined) continue;
-    if (fault !== "unchanged") {
-      faults.push(`${call.path} repeated: ${fault}`);
-      continue;
-    }
-    if (!caller.areSame(JSON.stringify(again), JSON.stringify(answer))) {
-      faults.push(
-        `${call.path} repeated: ${JSON.stringify(again)} instead of the first reply ${JSON.stringify(answer)}`,
-      );
-    }
+    const [got, first] = [JSON.stringify(again), JSON.stringify(answer)];
+    const isRight = mayHaveChanged(done, answer) ? isRightNow(done, answer, again) : caller.areSame(got, first);
+    if (!isRight) faults.push(`${call.path} repeated: ${got} instead of the first reply ${first}`);
   }
   return faults;
 }
 
-/**
- * What is wrong with the replay of a create whose post or comment was removed at some time. It shows the placeholder, or the
- * post as it was restored.
- * @returns `unchanged` if nothing was removed
- */
-function faultOfChanged(done: Acknowledged, { body: first }: Answer, { status, body }: Answer): string | undefined {
-  const post = done.posts.find(({ id }) => id === first.post?.id);
-  const comment = done.comments.find(({ id }) => id === first.comment?.id);
-  if (!post?.moved && !post?.deleted && !comment?.deleted) return "unchanged";
+/** The post and the comment that a create has made, of which there is one. */
+function itemsOf({ posts, comments }: Acknowledged, { body }: Answer) {
+  const post = posts.find(({ id }) => id === body.post?.id);
+  return { post, comment: comments.find(({ id }) => id === body.comment?.id) };
+}
+
+/** Whether it was removed at some time. */
+function mayHaveChanged(done: Acknowledged, first: Answer): boolean {
+  const { post, comment } = itemsOf(done, first);
+  return post?.moved || post?.deleted || comment?.deleted || false;
+}
+
+/** Whether the replay of such a create shows the placeholder, or the post as it was restored. */
+function isRightNow(done: Acknowledged, first: Answer, { status, body }: Answer): boolean {
+  const { post } = itemsOf(done, first);
   const kind = post === undefined ? "comment" : "post";
   const isGone = post === undefined || post.removed || post.deleted;
   const { id, author, removed } = body[kind] ?? {};
   const name = isGone ? "[removed]" : post.by;
-  const isRight = status === 201 && id === first[kind].id && author?.name === name && (removed !== null) === isGone;
-  return isRight ? undefined : JSON.stringify(body);
+  return status === 201 && id === first.body[kind].id && author?.name === name && (removed !== null) === isGone;
 }
 
 /** Reads votes, and leaves out those of which is unknown whether they took effect. */
@@ -132,22 +129,16 @@ function certainVotes(rows: Rows, { doubtfulVotes }: Acknowledged): Rows {
 }
 
 async function compare(what: string, rows: Rows, sql: string, acknowledged: string[]): Promise<string[]> {
-  const stored = count((await rows<{ it: string }>(sql)).map(({ it }) => it));
-  const wanted = count(acknowledged);
+  const stored = Map.groupBy(await rows<{ it: string }>(sql), ({ it }) => it);
+  const wanted = Map.groupBy(acknowledged, (it) => it);
   const faults: string[] = [];
-  for (const [it, times] of wanted) {
+  for (const [it, { length: times }] of wanted) {
     if (times > 1) faults.push(`a ${what} was acknowledged ${times} times: ${it}`);
     if (!stored.has(it)) faults.push(`a ${what} was acknowledged but is missing: ${it}`);
   }
-  for (const [it, times] of stored) {
+  for (const [it, { length: times }] of stored) {
     if (times > 1) faults.push(`a ${what} is stored ${times} times: ${it}`);
     if (!wanted.has(it)) faults.push(`a ${what} is stored but was never acknowledged: ${it}`);
   }
   return faults;
-}
-
-function count(items: string[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1);
-  return counts;
 }

@@ -2,7 +2,6 @@
 // exception or a rejection that nothing caught, which would end it.
 import { writeFileSync } from "node:fs";
 import http2 from "node:http2";
-import https from "node:https";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { connect as connectTls, type TLSSocket } from "node:tls";
@@ -13,6 +12,7 @@ import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { envelope, frame as frameOf, PREFACE } from "../support/http2-frames.ts";
 import { faultsIn, ServiceProcess, urlOf } from "../support/process.ts";
+import { rawRequest } from "../support/raw-request.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { startVictim } from "./support.ts";
 
@@ -203,11 +203,7 @@ describe("the service survives broken connections", () => {
         ),
       );
     }
-    const status = await new Promise((resolve) => {
-      https.get(`https://127.0.0.1:${port}/healthz`, { rejectUnauthorized: false }, (reply) =>
-        resolve(reply.resume().statusCode),
-      );
-    });
+    const { status } = await rawRequest(`https://127.0.0.1:${port}/healthz`, { rejectUnauthorized: false });
     expect(status).toBe(200);
     expect(faultsIn(service.output)).toEqual([]);
   });
