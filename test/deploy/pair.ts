@@ -61,6 +61,11 @@ export class Pair {
     return ask(this.site, path, { localAddress, ...options });
   }
 
+  /** How many calls of an operation each replica has answered since it was started. */
+  served(operation: string): number[] {
+    return this.#replicas.map(({ process }) => process.output.split(`"operation":"${operation}"`).length - 1);
+  }
+
   /** Kills a replica as it is (SIGKILL). */
   async kill(index: number): Promise<void> {
     await this.#replica(index).end("SIGKILL");
@@ -74,7 +79,7 @@ export class Pair {
     if (this.#name === "nginx") await this.site.reload((config) => config);
     await waitUntil("requests for the replica", async () => {
       await this.ask("/api/v1/communities");
-      return replica.process.output.includes('"operation":"ListCommunities"');
+      return (this.served("ListCommunities")[index] as number) > 0;
     });
   }
 

@@ -7,7 +7,7 @@ import { createLoggedDatabase } from "../support/logged.ts";
 import { rawRequest } from "../support/raw-request.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { askRest } from "../support/service.ts";
-import { askAll } from "./requests.ts";
+import { flood } from "./requests.ts";
 import { startVictim, type Victim } from "./support.ts";
 
 /** The attacker's addresses, with all the places that there are for those who wait. */
@@ -90,12 +90,7 @@ it("the log is read by odd paths, numbers, methods, ranges, conditions and encod
     { headers: { "accept-encoding": "gzip, br, zstd, *;q=0.001" } },
   ];
   const asks = variants.flatMap((variant) => paths.map((path) => ({ path, ...variant })));
-  const statuses = await victim.during(() => askAll(victim.url, asks));
-  const known = [200, 304, 307, 400, 404, 405, 413, 414, 429, 431, 503];
-  expect(
-    [...statuses.keys()].filter((status) => !known.includes(status)),
-    String([...statuses]),
-  ).toEqual([]);
+  await flood(victim, asks, [304, 307, 405]);
 });
 
 it("the log is asked for by many who read nothing, also compressed", { timeout: 120_000 }, async () => {
@@ -112,8 +107,12 @@ it("the log is asked for by many who read nothing, also compressed", { timeout: 
     });
     await Promise.all(connections.map(({ received }) => received(({ type }) => type === frameType.headers)));
     // Whoever asks now waits behind what is unsent.
-    const asks = Array.from({ length: 100 }, () => wanted.map((path) => ({ path }))).flat();
-    expect((await askAll(victim.url, asks)).get(200)).toBeGreaterThan(0);
+    const statuses = new Set<number | undefined>();
+    for (let round = 0; round < 100; round++) {
+      const replies = await Promise.all(wanted.map((path) => rawRequest(victim.url + path)));
+      for (const { status } of replies) statuses.add(status);
+    }
+    expect(statuses).toContain(200);
     for (const { socket } of connections) socket.destroy();
   });
 });
