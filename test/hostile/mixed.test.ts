@@ -45,7 +45,7 @@ async function fillInbox({ db }: Victim): Promise<void> {
 /** Opens connections from all addresses, each of which sends these bytes and reads nothing. */
 function connectMany(perAddress: number, bytes: string | Buffer) {
   const begin = (socket: Socket) => void socket.pause().write(bytes);
-  return openMany(victim.port, perAddress * ADDRESSES.length, ADDRESSES, begin);
+  return openMany(victim.port, perAddress * ADDRESSES.length, ADDRESSES, begin, perAddress);
 }
 
 function post(path: string, isWhole = false) {

@@ -28,6 +28,7 @@ export async function openMany(
   count: number,
   addresses: readonly string[],
   begin: (socket: net.Socket) => void = (socket) => void socket.resume(),
+  atOnce = 100,
 ): Promise<RawConnection[]> {
   const connections: RawConnection[] = [];
   const open = (n: number): RawConnection => {
@@ -37,7 +38,7 @@ export async function openMany(
     return { socket, closed: new Promise((resolve) => socket.once("close", () => resolve())) };
   };
   while (connections.length < count) {
-    const batch = Array.from({ length: Math.min(100, count - connections.length) }, (_, n) =>
+    const batch = Array.from({ length: Math.min(atOnce, count - connections.length) }, (_, n) =>
       open(connections.length + n),
     );
     await Promise.all(
