@@ -19,6 +19,7 @@ export function openPool(databaseUrl: string, connections: number, autocommit = 
     queueLimit: 5_000,
     charset: "utf8mb4_bin",
     maxPreparedStatements: 200,
+    multipleStatements: !autocommit,
   });
   pool.on("connection", (connection) => {
     connection.query("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
@@ -37,18 +38,23 @@ export function execute<Result>(on: Pool | PoolConnection, sql: string, params: 
   });
 }
 
-/** Runs `work` in a transaction, and retries it after a deadlock. @param begin false if the first statement begins it */
+/**
+ * Runs `work` in a transaction, and retries it after a deadlock.
+ * @param work `atCommit` takes statements that are sent with COMMIT
+ * @param begin false if the first statement begins it
+ */
 export async function transaction<Result>(
   pool: Pool,
-  work: (tx: PoolConnection) => Promise<Result>,
+  work: (tx: PoolConnection, atCommit: string[]) => Promise<Result>,
   begin = true,
 ): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     const connection = await acquire(pool);
     try {
       if (begin) await command(connection, "START TRANSACTION");
-      const result = await work(connection);
-      await command(connection, "COMMIT");
+      const atCommit: string[] = [];
+      const result = await work(connection, atCommit);
+      await command(connection, [...atCommit, "COMMIT"].join("; "));
       return result;
     } catch (error) {
       await command(connection, "ROLLBACK");

@@ -19,7 +19,7 @@ export function addImprovedRoutes(app: FastifyInstance, pool: Pool, writePool: P
     const { title, body, community } = request.body as { title: string; body: string; community: string };
     const { agent } = request as Signed;
     const created_at = Date.now();
-    const work = async (tx: PoolConnection) => {
+    const work = async (tx: PoolConnection, atCommit: string[]) => {
       const known = communityIds.get(community);
       const communityId = known ?? (await execute<{ id: number }[]>(tx, sql.findCommunity, [community]))[0]?.id;
       if (communityId === undefined) return undefined;
@@ -27,12 +27,8 @@ export function addImprovedRoutes(app: FastifyInstance, pool: Pool, writePool: P
       const values = [communityId, community, agent.id, title, body, created_at, null];
       const { insertId } = await execute<ResultSetHeader>(tx, sql.insertPostInto, values);
       await execute(tx, sql.insertTokens, [insertId, communityId, agent.id, tokensOf(title, body)]);
-      const part = agent.id % 8;
-      const counted = await execute<ResultSetHeader>(tx, sql.countNewPost, [communityId, part, agent.id]);
-      if (counted.affectedRows === 0) {
-        await execute(tx, sql.addToWriter, [1, 0, 0, agent.id]);
-        await execute(tx, sql.addToCount, [communityId, part, 1, 1]);
-      }
+      await execute(tx, sql.addToWriter, [1, 0, 0, agent.id]);
+      atCommit.push(sql.countNewPost(communityId, agent.id % 8));
       const author = { author: agent.name, author_resident: agent.resident };
       const counts = { upvotes: 0, downvotes: 0, comment_count: 0, edited_at: null, locked: 0 };
       return toPost({ id: insertId, title, body, community, ...author, ...counts, created_at }, siteUrl);

@@ -36,7 +36,7 @@ export const improvedVotes = {
 export const findCommunity = "SELECT id FROM communities WHERE name = ?";
 export const insertPostInto = `INSERT INTO posts (community_id, author_id, title, body, created_at, noted, salt)
     VALUES ((SELECT id FROM communities WHERE id = ? AND name = ?), ?, ?, ?, ?, 0, ?)`;
-export const countNewPost = `UPDATE agents a STRAIGHT_JOIN community_post_counts n ON n.community_id = ? AND n.part = ?
-     SET a.posts = a.posts + 1, n.posts = n.posts + 1 WHERE a.id = ? AND a.suspended = 0`;
-export const addToCount = `INSERT INTO community_post_counts (community_id, part, posts) VALUES (?, ?, ?)
-     ON DUPLICATE KEY UPDATE posts = posts + ?`;
+/** As the service, which sends it with COMMIT. */
+export const countNewPost = (communityId: number, part: number) =>
+  `INSERT INTO community_post_counts (community_id, part, posts) VALUES (${communityId}, ${part}, 1)
+     ON DUPLICATE KEY UPDATE posts = posts + 1`;
