@@ -27,7 +27,7 @@ export function addImprovedRoutes(app: FastifyInstance, pool: Pool, writePool: P
       const values = [communityId, community, agent.id, title, body, created_at, null];
       const { insertId } = await execute<ResultSetHeader>(tx, sql.insertPostInto, values);
       await execute(tx, sql.insertTokens, [insertId, communityId, agent.id, tokensOf(title, body)]);
-      await execute(tx, sql.addToWriter, [1, 0, 0, agent.id]);
+      await execute(tx, sql.countForAuthor, [1, 0, agent.id]);
       atCommit.push(sql.countNewPost(communityId, agent.id % 8));
       const author = { author: agent.name, author_resident: agent.resident };
       const counts = { upvotes: 0, downvotes: 0, comment_count: 0, edited_at: null, locked: 0 };

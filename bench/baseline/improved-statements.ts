@@ -1,7 +1,7 @@
 // The statements of the improved routes: copies of the service's.
-import { addToAgent, addToWriter, insertTokens, votes } from "./statements.ts";
+import { addToAgent, insertTokens, votes } from "./statements.ts";
 
-export { addToAgent, addToWriter, insertTokens };
+export { addToAgent, insertTokens };
 
 const improved = (
   kind: keyof typeof votes,
@@ -36,6 +36,7 @@ export const improvedVotes = {
 export const findCommunity = "SELECT id FROM communities WHERE name = ?";
 export const insertPostInto = `INSERT INTO posts (community_id, author_id, title, body, created_at, noted, salt)
     VALUES ((SELECT id FROM communities WHERE id = ? AND name = ?), ?, ?, ?, ?, 0, ?)`;
+export const countForAuthor = "UPDATE agents SET posts = posts + ?, karma = karma + ? WHERE id = ? AND suspended = 0";
 /** As the service, which sends it with COMMIT. */
 export const countNewPost = (communityId: number, part: number) =>
   `INSERT INTO community_post_counts (community_id, part, posts) VALUES (${communityId}, ${part}, 1)

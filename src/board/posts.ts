@@ -1,4 +1,4 @@
-import { countNewPost } from "../store/tables/post-counts.ts";
+import { countPost } from "../store/tables/post-counts.ts";
 import { findPost, insertPost, listTitles, type NewPost, type PostRow } from "../store/tables/posts.ts";
 import { findRemovedPost, type RemovalColumns } from "../store/tables/removed-posts.ts";
 import { type Caller, suspended } from "./agents.ts";
@@ -28,9 +28,9 @@ export async function createPost(
   const authorId = caller.id;
   const { id, communityId, commitment } = await insertInto(unit, { ...input, authorId, createdAt: now });
   await addWordsToSearch(tx, "posts", id, { communityId, authorId, title, body });
-  // Before the counts are locked: other writers wait for them.
   logCreation(unit, "post", { id, created_at: now }, commitment);
-  if (!(await countNewPost(tx, communityId, authorId))) throw suspended();
+  const isCounted = await countPost(tx, communityId, authorId, { posts: 1, karma: 0, unlessSuspended: true });
+  if (!isCounted) throw suspended();
   await notePost(unit, { id, authorId, title, body });
   return {
     ...input,

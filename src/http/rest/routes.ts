@@ -79,7 +79,7 @@ function createServe(endpoints: readonly Endpoint[], ignoresBody: boolean, optio
     }
     const { binding, admit, fields, answer } = address.endpoint;
     const { rpc } = binding;
-    const isStream = isServerStreaming(rpc);
+    const isStream = rpc.methodKind === "server_streaming";
     let read: CheckedRead | undefined;
     try {
       // Credentials come before the body: a request without them is answered before its body is read.

@@ -171,12 +171,6 @@ export async function addToAgent(tx: Tx, id: number, change: CounterChange): Pro
   await tx.run(`UPDATE agents SET ${counters} WHERE id = ?`, [...valuesOf(change), id]);
 }
 
-/** The same for an agent that writes. False, and nothing is changed, if the agent is suspended. */
-export async function addToWriter(tx: Tx, id: number, change: CounterChange): Promise<boolean> {
-  const sql = `UPDATE agents SET ${counters} WHERE id = ? AND suspended = 0`;
-  return (await tx.run(sql, [...valuesOf(change), id])).affectedRows === 1;
-}
-
 interface CounterChange {
   posts?: number;
   comments?: number;

@@ -1,5 +1,4 @@
 import type { Queryable, Tx } from "../database/queryable.ts";
-import { addToAgent, addToWriter } from "./agents.ts";
 
 /*
  * How many posts a community has is the sum of communities.post_count and of its rows in community_post_counts. Whoever
@@ -20,34 +19,28 @@ export async function countPosts(db: Queryable, communityId: number): Promise<nu
 }
 
 /**
- * Counts a new post for its author, and for its community at the commit. It locks the author.
- * @returns false if the author is suspended
+ * Counts a post for its author, and for its community when the transaction commits: all posts of a community wait for these
+ * few rows, so a transaction locks them last.
+ * @param change posts: 1 for one that is new or restored, -1 for one that is removed
+ * @returns false, and nothing is counted, if the author may not be suspended and is
  */
-export async function countNewPost(tx: Tx, communityId: number, authorId: number): Promise<boolean> {
-  if (!(await addToWriter(tx, authorId, { posts: 1 }))) return false;
-  addToCount(tx, communityId, authorId, 1);
-  return true;
-}
-
-/** Counts a post that is removed or restored, and changes the karma of its author. It locks as `countNewPost`. */
 export async function countPost(
   tx: Tx,
   communityId: number,
   authorId: number,
-  change: { posts: 1 | -1; karma: number },
-): Promise<void> {
-  await addToAgent(tx, authorId, change);
-  addToCount(tx, communityId, authorId, change.posts);
-}
-
-/** All posts of a community wait for these few rows, so a transaction locks them last. */
-function addToCount(tx: Tx, communityId: number, authorId: number, change: 1 | -1): void {
+  { posts, karma, unlessSuspended = false }: { posts: 1 | -1; karma: number; unlessSuspended?: boolean },
+): Promise<boolean> {
   if (!Number.isSafeInteger(communityId) || !Number.isSafeInteger(authorId)) throw new Error("These are no ids.");
+  const sql = `UPDATE agents SET posts = posts + ?, karma = karma + ? WHERE id = ?`;
+  const of = [posts, karma, authorId];
+  const { affectedRows } = await tx.run(unlessSuspended ? `${sql} AND suspended = 0` : sql, of);
+  if (affectedRows === 0) return false;
   tx.runAtCommit(
-    `INSERT INTO community_post_counts (community_id, part, posts) VALUES (${communityId}, ${authorId % parts}, ${change})
-     ON DUPLICATE KEY UPDATE posts = posts + ${change}`,
+    `INSERT INTO community_post_counts (community_id, part, posts) VALUES (${communityId}, ${authorId % parts}, ${posts})
+     ON DUPLICATE KEY UPDATE posts = posts + ${posts}`,
     { isLast: true },
   );
+  return true;
 }
 
 /** Corrects the count of a community. It must be locked for writing, so that nobody counts meanwhile. */
