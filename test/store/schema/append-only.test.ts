@@ -71,8 +71,9 @@ it("an account that sees that triggers are missing, and may not create them, get
     for (const right of ["SELECT ON *", "TRIGGER ON receipts"])
       await db.rows(`GRANT ${right.replace(" ON ", ` ON ${db.config.database}.`)} TO '${user}'@'%'`);
     await db.rows("DROP TRIGGER moderations_are_not_updated");
+    // A server with a binary log has a reason of its own.
     expect(await restoreTriggers(account, never, () => {})).toMatch(
-      /it lacks the triggers? .*moderations_are_not_updated.* They could not be restored: .*denied/,
+      /it lacks the triggers? .*moderations_are_not_updated.* They could not be restored: .*(denied|error 1419)/,
     );
   } finally {
     await account.close();
