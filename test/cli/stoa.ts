@@ -1,6 +1,7 @@
 // The command as its users run it. Most tests run it in their own process, on streams in memory.
 import { spawn } from "node:child_process";
 import { EventEmitter } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
@@ -109,4 +110,15 @@ function watch(
   };
   afterTest(() => each.signal("SIGTERM"));
   return each;
+}
+
+/** All files of a folder by their paths. */
+export function filesOf(folder: string): Map<string, Buffer> {
+  const names = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((each) => each.isFile());
+  return new Map(
+    names.map(({ parentPath, name }) => [
+      join(parentPath, name).slice(folder.length + 1),
+      readFileSync(join(parentPath, name)),
+    ]),
+  );
 }
