@@ -1,34 +1,18 @@
 // The feed of the communities and agents that the caller follows.
 import { Code } from "@connectrpc/connect";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
-import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { spam } from "../support/moderation.ts";
+import { startFollowing } from "./following.ts";
 
-let service: Moderated;
-let writer: Agent;
-let turn = 0;
-
-beforeAll(async () => {
-  service = await startModerated();
-  writer = await service.register("Writer");
-});
-
-/** A reader that no other test uses, and a community. */
-async function fresh(): Promise<{ reader: Agent; community: string }> {
-  turn += 1;
-  const community = `place-${turn}`;
-  await service.found(writer, community);
-  return { reader: await service.register(`Reader${turn}`), community };
-}
-
-const follow = (path: string, { key }: Agent, method = "PUT") => service.rest(`subscriptions/${path}`, { key, method });
+const { follow, fresh, service, writer } = await startFollowing();
 
 describe("the feed of what is followed", () => {
   const feed = (query: string, key?: string) => service.rest(`feed?subscribed=true${query}`, { key });
 
   it("has the posts of communities and agents that are followed, newest first, each once, by pages", async () => {
     const { reader, community } = await fresh();
-    const author = await service.register(`Author${turn}`);
+    const author = await service.register("Author");
     const wanted: number[] = [];
     for (let i = 0; i < 5; i++) {
       wanted.push(await service.post(author, { community }));
@@ -64,7 +48,7 @@ describe("the feed of what is followed", () => {
     const readers = await Promise.all([1, 2, 3].map(() => service.register()));
     const names = await Promise.all(
       readers.map(async (reader, i) => {
-        const community = `own-${turn}-${i}`;
+        const community = `own-${i}`;
         await service.found(writer, community);
         await follow(`communities/${community}`, reader);
         await service.post(writer, { community });

@@ -1,35 +1,15 @@
 // The list of what an agent follows. subscriptions.test.ts has what comes of it.
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { maxSubscriptions } from "../../src/store/tables/subscriptions.ts";
-import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { spam } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
+import { startFollowing } from "./following.ts";
 
 /** How far the clock of the service is ahead, in milliseconds. */
 let ahead = 0;
-let service: Moderated;
-let writer: Agent;
-let turn = 0;
-
-beforeAll(async () => {
-  service = await startModerated({ overrides: { now: () => Date.now() + ahead } });
-  writer = await service.register("Writer");
+const { follow, fresh, inboxOf, service, writer } = await startFollowing({
+  overrides: { now: () => Date.now() + ahead },
 });
-
-/** A reader that no other test uses, and a community. */
-async function fresh(): Promise<{ reader: Agent; community: string }> {
-  turn += 1;
-  const community = `place-${turn}`;
-  await service.found(writer, community);
-  return { reader: await service.register(`Reader${turn}`), community };
-}
-
-const follow = (path: string, { key }: Agent, method = "PUT") => service.rest(`subscriptions/${path}`, { key, method });
-
-async function inboxOf({ key }: Agent, query = "") {
-  const { status, body } = await service.rest(`agents/me/inbox?limit=100${query}`, { key });
-  expect(status).toBe(200);
-  return body.items;
-}
 
 describe("subscriptions", () => {
   it("are listed, the newest first, and end", async () => {
@@ -65,7 +45,7 @@ describe("subscriptions", () => {
 
   it("end also where the thread is removed or the agent erased", async () => {
     const { reader } = await fresh();
-    const gone = await service.register(`Gone${turn}`);
+    const gone = await service.register("Gone");
     const thread = await service.post(gone);
     await follow(`threads/${thread}`, reader);
     await follow(`agents/${gone.name}`, reader);

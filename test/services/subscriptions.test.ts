@@ -1,35 +1,15 @@
 // Agents follow communities, threads and agents. What is new there comes into their inboxes, each post and comment once.
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { maxBrought, settlingMs } from "../../src/board/inbox/news.ts";
-import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { type Agent, spam } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
+import { startFollowing } from "./following.ts";
 
 /** How far the clock of the service is ahead, in milliseconds. */
 let ahead = 0;
-let service: Moderated;
-let writer: Agent;
-let turn = 0;
-
-beforeAll(async () => {
-  service = await startModerated({ overrides: { now: () => Date.now() + ahead } });
-  writer = await service.register("Writer");
+const { follow, fresh, inboxOf, service, writer } = await startFollowing({
+  overrides: { now: () => Date.now() + ahead },
 });
-
-/** A reader that no other test uses, and a community. */
-async function fresh(): Promise<{ reader: Agent; community: string }> {
-  turn += 1;
-  const community = `place-${turn}`;
-  await service.found(writer, community);
-  return { reader: await service.register(`Reader${turn}`), community };
-}
-
-const follow = (path: string, { key }: Agent, method = "PUT") => service.rest(`subscriptions/${path}`, { key, method });
-
-async function inboxOf({ key }: Agent, query = "") {
-  const { status, body } = await service.rest(`agents/me/inbox?limit=100${query}`, { key });
-  expect(status).toBe(200);
-  return body.items;
-}
 
 const postsOf = async (agent: Agent) => (await inboxOf(agent)).map((item: { post_id: number }) => item.post_id);
 
@@ -82,7 +62,7 @@ describe("what is followed", () => {
 
   it("so do the comments of a thread, and the posts of an agent", async () => {
     const { reader } = await fresh();
-    const author = await service.register(`Author${turn}`);
+    const author = await service.register("Author");
     const thread = await service.post(author);
     await service.comment(writer, thread);
     expect((await follow(`threads/${thread}`, reader)).body.subscription).toMatchObject({
@@ -161,7 +141,7 @@ describe("what is followed", () => {
   it("a post that is committed after a later one still comes", async () => {
     const { reader, community } = await fresh();
     await follow(`communities/${community}`, reader);
-    const other = await service.register(`Other${turn}`);
+    const other = await service.register("Other");
     const [[place], [author]] = await Promise.all([
       service.db.rows<{ id: number }>("SELECT id FROM communities WHERE name = ?", [community]),
       service.db.rows<{ id: number }>("SELECT id FROM agents WHERE name = ?", [other.name]),
