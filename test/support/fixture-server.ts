@@ -1,17 +1,10 @@
 import { connect, type Socket } from "node:net";
 import type { HandlerContext } from "@connectrpc/connect";
-import { pino } from "pino";
 import { callOf } from "../../src/calls/call.ts";
 import type { ServiceTable } from "../../src/calls/service-table.ts";
 import { StoaError } from "../../src/errors.ts";
-import { Readiness } from "../../src/grpc-services/readiness.ts";
-import { createToolServices } from "../../src/grpc-services/tools.ts";
-import type { Handler } from "../../src/http/port/connection.ts";
-import { Port } from "../../src/http/port/port.ts";
-import { createServer } from "../../src/http/server.ts";
-import { createRateLimiter } from "../../src/rate-limits/rate-limiter.ts";
-import { defaultStreamLimits } from "../../src/rate-limits/stream-limits.ts";
 import { afterFile } from "./after-file.ts";
+import { createBareServer } from "./bare-server.ts";
 import { EchoService } from "./fixture.ts";
 
 type Thing = Record<string, unknown> & { name: string };
@@ -76,9 +69,11 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     return "the caller" as never;
   };
   const shutdown = new AbortController();
-  const service = { service: EchoService, implementation };
-  const { server, port } = await serverOf(service, shutdown.signal, authenticate, (line) => {
-    log.push(JSON.parse(line));
+  const { server, port } = await createBareServer({
+    services: [{ service: EchoService, implementation }],
+    shutdown: shutdown.signal,
+    authenticate,
+    write: (line) => void log.push(JSON.parse(line)),
   });
   server.serve();
   const number = await port.listen({ host: "127.0.0.1", port: 0 });
@@ -95,50 +90,6 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     credentials,
     beginStop,
   };
-}
-
-/** A server of one service, which does not listen yet. @throws Error if its contract or its implementation is at fault */
-export async function serverOf(
-  service: ServiceTable["services"][number],
-  shutdown = new AbortController().signal,
-  authenticate: ServiceTable["authenticate"] = async () => undefined,
-  write: (line: string) => void = () => {},
-) {
-  const table: ServiceTable = {
-    services: [service],
-    authenticate,
-    checkRegistration() {},
-    keys: {
-      shown: () => undefined,
-      agentOf: () => undefined,
-      findUnknown: async () => undefined,
-      find: async () => undefined,
-      refusalOfStreams: async () => undefined,
-    },
-    sharing: [],
-    slow: [],
-    refuseKeys: async () => {},
-    beginCall: () => 10_000,
-  };
-  const times = { headersTimeoutMs: 10_000, requestTimeoutMs: 20_000, idleTimeoutMs: 75_000, drainTimeoutMs: 100 };
-  const handle: Handler = (_request, response) => void response.destroy();
-  const port = new Port(times, { handle, refuse: (status) => ({ status, body: "{}" }) });
-  const log = pino({ level: "info" }, { write });
-  const readiness = new Readiness(async () => undefined, log, shutdown);
-  const server = await createServer({
-    table,
-    tools: createToolServices(table, readiness, shutdown),
-    checkReady: () => readiness.check(),
-    shutdown,
-    limiter: createRateLimiter(undefined, Date.now),
-    streams: defaultStreamLimits,
-    overload: { heapShare: undefined, residentBytes: undefined },
-    trustProxy: [],
-    logAddresses: "full",
-    log,
-    port,
-  });
-  return { server, port };
 }
 
 /** Bytes that are not text in any encoding. */

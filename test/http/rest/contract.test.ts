@@ -1,8 +1,8 @@
 // A contract with a fault, or without an implementation, keeps a service from starting.
 import type { DescService } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
+import { createBareServer } from "../../support/bare-server.ts";
 import { BrokenService } from "../../support/fixture.ts";
-import { serverOf } from "../../support/fixture-server.ts";
 
 /** Makes a server of some RPCs of the broken service, which does not listen. */
 async function serve(...names: string[]): Promise<void> {
@@ -12,7 +12,7 @@ async function serve(...names: string[]): Promise<void> {
   const implementation = Object.fromEntries(
     methods.filter(({ name }) => name !== "NotImplemented").map(({ localName }) => [localName, () => ({})]),
   );
-  const { server } = await serverOf({ service, implementation });
+  const { server } = await createBareServer({ services: [{ service, implementation }] });
   await server.close();
 }
 
