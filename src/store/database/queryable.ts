@@ -23,9 +23,8 @@ export interface Tx extends Queryable {
   /**
    * Sends a statement right before COMMIT in the same message, which saves a round trip. It is not prepared, so its text may
    * only have constants, integers and hexadecimal digits. If it fails, nothing is committed.
-   * @param options isLast: after all others, because many transactions wait for what it locks
    */
-  runAtCommit(sql: string, options?: { isLast: boolean }): void;
+  runAtCommit(sql: string): void;
 }
 
 /** A value bound to a `?`. LIMIT and OFFSET take strings: the engines refuse the doubles that mysql2 makes of numbers. */

@@ -32,7 +32,7 @@ export async function runTransaction<T>(
         const transaction = new OpenTransaction(session, signal, endsAt);
         const result = await work(transaction);
         checkDeadline(signal, endsAt);
-        await commit(session, [...transaction.atCommit, ...transaction.lastAtCommit]);
+        await commit(session, transaction.atCommit);
         return result;
       } catch (error) {
         // The pool has taken the connection away, and rolls back itself.
@@ -95,7 +95,6 @@ class OpenTransaction implements Tx {
   readonly #endsAt: number;
   #hasBegun = false;
   readonly atCommit: string[] = [];
-  readonly lastAtCommit: string[] = [];
 
   constructor(session: Session, signal: AbortSignal | undefined, endsAt: number) {
     this.#session = session;
@@ -113,8 +112,8 @@ class OpenTransaction implements Tx {
     return this.#session.execute<ResultSetHeader>(sql, params);
   }
 
-  runAtCommit(sql: string, { isLast = false } = {}): void {
-    (isLast ? this.lastAtCommit : this.atCommit).push(sql);
+  runAtCommit(sql: string): void {
+    this.atCommit.push(sql);
   }
 
   #check(sql: string): void {

@@ -20,7 +20,7 @@ export async function countPosts(db: Queryable, communityId: number): Promise<nu
 
 /**
  * Counts a post for its author, and for its community when the transaction commits: all posts of a community wait for these
- * few rows, so a transaction locks them last.
+ * few rows, so a transaction locks no other row after them.
  * @param change posts: 1 for one that is new or restored, -1 for one that is removed
  * @returns false, and nothing is counted, if the author may not be suspended and is
  */
@@ -38,7 +38,6 @@ export async function countPost(
   tx.runAtCommit(
     `INSERT INTO community_post_counts (community_id, part, posts) VALUES (${communityId}, ${authorId % parts}, ${posts})
      ON DUPLICATE KEY UPDATE posts = posts + ${posts}`,
-    { isLast: true },
   );
   return true;
 }

@@ -32,7 +32,7 @@ class FaultyDatabase extends Database {
       return work({
         rows: <Row>(sql: string, params?: readonly Param[]) => around(() => tx.rows<Row>(sql, params)),
         run: (sql, params) => around(() => tx.run(sql, params)),
-        runAtCommit: (...args) => tx.runAtCommit(...args),
+        runAtCommit: (sql) => tx.runAtCommit(sql),
       });
     });
   }

@@ -45,7 +45,7 @@ function failingTwice(db: Database): Database {
           let written = "";
           const result = await work({
             rows: (sql, params) => tx.rows(sql, params),
-            runAtCommit: (...args) => tx.runAtCommit(...args),
+            runAtCommit: (sql) => tx.runAtCommit(sql),
             run: (sql, params = []) => {
               // Taking and giving back the lease is not part of the migration.
               written = sql.includes("schema_lease") ? "" : `${sql} ${params.join(" ")}`;
