@@ -1,8 +1,9 @@
 import { badInput } from "../errors.ts";
 import { bandEndsMs } from "../store/tables/age-bands.ts";
-import { areMoreSince, type FeedPage, type FeedPosition, highestPostId, listFeedPage } from "../store/tables/feeds.ts";
+import { areMoreSince, type FeedPage, type FeedPosition, listFeedPage } from "../store/tables/feeds.ts";
 import { countPosts } from "../store/tables/post-counts.ts";
 import type { PostRow } from "../store/tables/posts.ts";
+import { highestId } from "../store/tables/salted-rows.ts";
 import { listTopSince, type TopWindow } from "../store/tables/top-windows.ts";
 import type { Queryable, Reader } from "./board.ts";
 import { getCommunityId } from "./communities.ts";
@@ -101,7 +102,7 @@ async function readDeepPage(
 ): Promise<PostRow[]> {
   const { communityId } = page;
   const offset = "offset" in page.start ? page.start.offset : 0;
-  const posts = communityId === undefined ? await highestPostId(db) : await countPosts(db, communityId);
+  const posts = communityId === undefined ? await highestId(db, "post") : await countPosts(db, communityId);
   if (posts <= offset) return [];
   const few = db.costly();
   if (top !== undefined && !(await areMoreSince(few, communityId, top.since, offset))) return [];

@@ -43,8 +43,8 @@ export interface Performed {
   attempt: Buffer | null;
 }
 
-/** The name of the header in errors. */
-const field = "Idempotency-Key";
+/** The name of the header, also in errors. */
+export const keyHeader = "Idempotency-Key";
 
 /**
  * The id of an owner's key. `owner` is the kind of owner and its id, or `anybody` if only the key identifies a repeat.
@@ -124,13 +124,13 @@ function repeat(known: StoredResponse, claim: Claim, expiryNow: number): Perform
   // Nothing in a damaged row can be trusted, including its fingerprint.
   if (known.damaged) throw damagedResponse();
   if (!known.fingerprint.equals(claim.fingerprint)) {
-    throw badInput(field, "This Idempotency-Key was used for another call. Each call needs a key of its own.");
+    throw badInput(keyHeader, "This Idempotency-Key was used for another call. Each call needs a key of its own.");
   }
   const { item, item_id, attempt } = known;
   const reply = readReply(known, claim, expiryNow);
   if (reply === undefined && item === null) {
     throw badInput(
-      field,
+      keyHeader,
       "The call under this Idempotency-Key has taken effect. Its reply held an API key, and was erased because that key was" +
         " used or an hour has passed.",
     );

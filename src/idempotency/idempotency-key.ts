@@ -5,10 +5,9 @@ import { callOf } from "../calls/call.ts";
 import { Operator } from "../calls/operator.ts";
 import { rulesOf } from "../contract/rules.ts";
 import { badInput } from "../errors.ts";
-import { agentClaimId, type Claim, claimId } from "./claims.ts";
+import { agentClaimId, type Claim, claimId, keyHeader } from "./claims.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 
-const header = "Idempotency-Key";
 /** Visible ASCII only. A header that is sent twice is joined with a comma and a space, and refused for the space. */
 const form = /^[\x21-\x7e]{16,128}$/;
 /** Without an owner the key itself has to be hard to guess. */
@@ -25,7 +24,7 @@ export function readClaim(context: HandlerContext, request: Message): Claim | un
   const { caller, idempotencyKey: key } = callOf(context.values);
   if (key === null) return undefined;
   if (!form.test(key)) {
-    throw badInput(header, "Idempotency-Key must be 16 to 128 visible ASCII characters, and come once.");
+    throw badInput(keyHeader, "Idempotency-Key must be 16 to 128 visible ASCII characters, and come once.");
   }
   if (caller === undefined) checkUnguessable(key);
   const apiKey = caller instanceof Operator ? undefined : caller?.apiKey;
@@ -45,10 +44,10 @@ function idOf(caller: Caller | Operator | undefined, key: string): Buffer {
 
 function checkUnguessable(key: string): void {
   if (key.length < ownerlessLength) {
-    throw badInput(header, "Here the Idempotency-Key guards an API key: a random UUID, or at least 32 characters.");
+    throw badInput(keyHeader, "Here the Idempotency-Key guards an API key: a random UUID, or at least 32 characters.");
   }
   const version = uuid.exec(key)?.[1];
   if (version !== undefined && version !== "4") {
-    throw badInput(header, "Here the Idempotency-Key guards an API key: a UUID must be a random one (version 4).");
+    throw badInput(keyHeader, "Here the Idempotency-Key guards an API key: a UUID must be a random one (version 4).");
   }
 }

@@ -2,7 +2,7 @@
 // listener behind.
 
 /** The longest delay that a timer accepts, in milliseconds. A longer one would fire at once. */
-const maxTimerMs = 2 ** 31 - 1;
+export const maxTimerMs = 2 ** 31 - 1;
 
 /** A promise that somebody else settles. Only the first outcome counts. */
 export interface Deferred<T> {

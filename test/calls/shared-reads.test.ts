@@ -8,22 +8,6 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("a caller is served though another one has left, and the read before them takes long", async () => {
-  const reads = new SharedReads<string>(() => false);
-  const slow = Promise.withResolvers<string>();
-  const { signal } = new AbortController();
-  const first = reads.get("key", { signal, make: () => slow.promise });
-  const leaving = new AbortController();
-  const second = reads.get("key", { signal: leaving.signal, make: async () => "second" });
-  leaving.abort(new Error("left"));
-  await expect(second).rejects.toThrow("left");
-  // The next read would begin now, but nobody waits for it.
-  vi.advanceTimersByTime(100);
-  const third = reads.get("key", { signal, make: async () => "third" });
-  slow.resolve("first");
-  expect(await Promise.all([first, third])).toEqual(["first", "third"]);
-});
-
 it("a caller that comes after one that has left waits no longer than others", async () => {
   const reads = new SharedReads<string>(() => false);
   const { signal } = new AbortController();

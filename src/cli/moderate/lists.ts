@@ -9,9 +9,7 @@ import {
 import { toRestJson } from "../../client/rest-json.ts";
 import { firstLines, pad, shorten, terminalText } from "../terminal-text.ts";
 import type { Dialog } from "./dialog.ts";
-import { timeText } from "./words.ts";
-
-const columns = 80;
+import { columns, timeText } from "./words.ts";
 
 /** What a report is about. */
 interface Reported {

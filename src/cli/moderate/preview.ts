@@ -2,9 +2,8 @@
 import { type StoaClient, StoaError } from "../../client/index.ts";
 import { firstLines, shorten } from "../terminal-text.ts";
 import type { Item } from "./arguments.ts";
-import { count, removalText, timeText } from "./words.ts";
+import { columns, count, removalText, timeText } from "./words.ts";
 
-const columns = 80;
 const indent = "  ";
 /** How many lines of a text are shown. */
 const shownLines = 5;

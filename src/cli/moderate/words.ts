@@ -1,6 +1,9 @@
 // How messages of the contract look on a terminal.
 import type { Removal } from "../../client/index.ts";
 
+/** How wide a line is. */
+export const columns = 80;
+
 /** `2026-11-22 10:00`, UTC. */
 export function timeText(time: string | undefined): string {
   return time === undefined ? "" : time.slice(0, 16).replace("T", " ");

@@ -93,11 +93,6 @@ export function listFeedPage(
   return db.rows<PostRow>("after" in start ? later : first, params);
 }
 
-/** The highest id of a post. Ids are 1 or more and unique, so there are at most this many posts. It reads one row, or none. */
-export async function highestPostId(db: Queryable): Promise<number> {
-  return (await db.rows<{ id: number | null }>("SELECT MAX(id) AS id FROM posts"))[0]?.id ?? 0;
-}
-
 /**
  * Whether more than `offset` posts were created at `since` (milliseconds since 1970, UTC) or later. It reads that many
  * entries of an index, and no rows.

@@ -96,7 +96,7 @@ export function listRemovedRows<Kind extends RemovableKind>(
   return db.rows(`${select(kind, removedTableOf(kind))} WHERE id > ? ORDER BY id LIMIT ?`, [after, String(limit)]);
 }
 
-/** The highest id of a kind. Ids count up from 1, so there are at most this many rows. */
+/** The highest id of a kind. Ids count up from 1, so there are at most this many rows. It reads one row, or none. */
 export async function highestId(db: Queryable, kind: SaltedKind): Promise<number> {
   return (await db.rows<{ id: number | null }>(`SELECT MAX(id) AS id FROM ${tables[kind].table}`))[0]?.id ?? 0;
 }

@@ -4,6 +4,7 @@ import type { Admitted } from "../../../calls/call.ts";
 import { outcomeOf } from "../../../calls/error-mapping.ts";
 import type { Implementation, InterceptorsOf } from "../../../calls/service-table.ts";
 import { createUnaryCall, type UnaryCall } from "../../../calls/unary-call.ts";
+import { maxTimerMs } from "../../../timing/wait.ts";
 import type { Admit } from "../../admission/admission.ts";
 import type { ServedRoute } from "../../edge/route.ts";
 import type { RequestContext } from "../../requests/context.ts";
@@ -21,9 +22,6 @@ interface UnaryOptions {
   admit: Admit;
   messages: MessageOptions;
 }
-
-/** The longest delay that a timer takes, in milliseconds. */
-const maxTimerMs = 2 ** 31 - 1;
 
 /**
  * Serves a unary RPC over gRPC, gRPC-Web and Connect, as Connect's own handlers do, in a fraction of their time: without a
