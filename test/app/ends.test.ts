@@ -1,6 +1,5 @@
-// How a service ends that is killed or interrupted, and what it leaves.
+// How a service ends that is killed, and what it leaves.
 import { afterEach, describe, expect, it } from "vitest";
-import { untilSays } from "../support/process.ts";
 import { askRest } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 import { DataFolder, processesWith } from "./data-folder.ts";
@@ -30,13 +29,5 @@ describe("a service", () => {
     next.signal("SIGTERM");
     expect(await next.exited).toBe(0);
     await waitUntil("the end of the database", () => folder.databases().length === 0);
-  });
-
-  it("leaves nothing running when its start is interrupted", async () => {
-    const interrupted = start();
-    await untilSays(interrupted, "starting");
-    interrupted.signal("SIGTERM");
-    await interrupted.exited;
-    expect(processesWith(folder.path)).toEqual([]);
   });
 });

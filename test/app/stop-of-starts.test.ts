@@ -7,9 +7,10 @@ import { afterFile } from "../support/after-file.ts";
 import { startCuttingProxy } from "../support/cutting-proxy.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { createLinkedDatabase } from "../support/database-link.ts";
-import { urlOf } from "../support/process.ts";
+import { untilSays, urlOf } from "../support/process.ts";
 import { isRunning } from "../support/running.ts";
 import { waitUntil } from "../support/wait.ts";
+import { DataFolder, processesWith } from "./data-folder.ts";
 import { fastTimers } from "./fast-timers.ts";
 import { expectStop, startToStop } from "./stopping.ts";
 
@@ -87,17 +88,13 @@ describe.concurrent("SIGTERM during a start", () => {
     expect(service.output).toContain("Stopped before the start was complete.");
     expect(service.output).toContain("the process ends although some of its work still runs");
   });
-});
 
-it.each([
-  [{ STOA_PORT: "http" }, /^STOA_PORT must be an integer from 0 to 65535, not "http"\.\n$/],
-  // Node makes folders under /proc for ever.
-  ...["/proc/x/y", "/etc/passwd", "/etc/passwd/x"].map((path): [object, RegExp] => [
-    { STOA_DATA_DIR: path },
-    new RegExp(`^STOA_DATA_DIR is ${path}, and this folder cannot be created .*; name another folder\\n$`),
-  ]),
-])("a start with a wrong setting ends with one line: %j", async (setting, line) => {
-  const service = startToStop({ STOA_LOG_LEVEL: "silent", ...setting });
-  expect(await service.exited).toBe(1);
-  expect(service.output).toMatch(line);
+  it("leaves nothing running, also no private database", async () => {
+    const folder = new DataFolder();
+    const interrupted = folder.start();
+    await untilSays(interrupted, "starting");
+    interrupted.signal("SIGTERM");
+    await interrupted.exited;
+    expect(processesWith(folder.path)).toEqual([]);
+  });
 });

@@ -1,0 +1,8 @@
+// As fsck-columns.test.ts, for the tables of the ledger, the log, the search and replies.
+import { it } from "vitest";
+import { useEveryColumn } from "./every-column.ts";
+import { expectWrongBitsFound, otherTables } from "./listed-columns.ts";
+
+useEveryColumn();
+
+it.each(otherTables)("a wrong bit in a column of %s that is checked is found", expectWrongBitsFound);
