@@ -15,6 +15,7 @@ import { afterFile } from "../support/after-file.ts";
 import { callWithoutLimits } from "../support/call-context.ts";
 import { collectGarbage } from "../support/garbage.ts";
 import { startService } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
 
 /** A service, whose streams are given their requests. */
 function serve() {
@@ -57,8 +58,11 @@ it("what a client sends after the end of its stream is not kept in memory", asyn
   collectGarbage();
   const before = process.memoryUsage().arrayBuffers;
   for (let sent = 0; sent < 32; sent++) await new Promise((resolve) => stream.write(megabyte, resolve));
-  collectGarbage();
-  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * megabyte.length);
+  // V8 gives the memory of dead buffers back in a thread of its own, some time after it has found them.
+  await waitUntil("little memory", () => {
+    collectGarbage();
+    return process.memoryUsage().arrayBuffers - before < 8 * megabyte.length;
+  });
   // The client was not held up until the time limit of its request.
   expect(stream.closed).toBe(false);
 });
