@@ -3,6 +3,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { FastifyBaseLogger } from "fastify";
 import { Access } from "../../../gen/stoa/v1/options_pb.js";
 import type { Admitted, Outcome } from "../../calls/call.ts";
+import { Operator } from "../../calls/operator.ts";
 import type { ShowingCall, ShownKey } from "../../calls/service-table.ts";
 import { rulesOf } from "../../contract/rules.ts";
 import { errorStatus, StoaError } from "../../errors.ts";
@@ -24,10 +25,12 @@ interface AdmissionOptions {
 /**
  * Admits a call before its message is read, and finds out who makes it where that is required. Returns at once where no key
  * has to be looked up.
+ * @param admitted the caller, to look again once the message has come late: the key may have ended meanwhile, or its agent be
+ *   suspended. This spends nothing again
  * @returns the caller; undefined of a public operation
  * @throws StoaError `rate_limited`, `unauthorized`, `forbidden`, `unavailable`
  */
-export type Admit = (context: RequestContext) => Promise<Admitted["caller"]> | undefined;
+export type Admit = (context: RequestContext, admitted?: Admitted["caller"]) => Promise<Admitted["caller"]> | undefined;
 
 /**
  * Every request passes `begin` and `end`. Those that are limited pass `visit`, or what `admitterOf` makes, in between.
@@ -93,7 +96,8 @@ export class Admission {
   /** How the calls of an RPC are admitted, by the rules of the contract. */
   admitterOf(rpc: DescMethod): Admit {
     const { access, limit, isPublicWrite, isRegistration } = rulesOf(rpc);
-    return (context) => {
+    return (context, admitted) => {
+      if (admitted !== undefined) return this.#readmit(context, rpc, admitted);
       if (this.#options.overload.refusal !== undefined) throw this.#options.overload.refusal;
       if (limit !== undefined) context.limits.spendFrom(limit);
       if (access === Access.OPERATOR) return this.#authentication.admitOperator(context, rpc);
@@ -103,6 +107,12 @@ export class Admission {
       const visit = this.#visit(context, key, rpc);
       return isRegistration ? this.#authentication.admitRegistration(context, visit) : visit;
     };
+  }
+
+  async #readmit(context: RequestContext, rpc: DescMethod, admitted: Admitted["caller"]): Promise<Admitted["caller"]> {
+    if (admitted instanceof Operator) return admitted;
+    const idempotencyKey = context.header("idempotency-key") ?? undefined;
+    return this.#authentication.admitVisitingAgent(context, rpc, this.#keyOf(context), idempotencyKey);
   }
 
   /**

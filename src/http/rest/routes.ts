@@ -84,10 +84,11 @@ function createServe(endpoints: readonly Endpoint[], ignoresBody: boolean, optio
     try {
       // Credentials come before the body: a request without them is answered before its body is read.
       const admitted = admit(context);
-      const caller = admitted === undefined ? undefined : await admitted;
+      let caller = admitted === undefined ? undefined : await admitted;
       if (isStream) streams.add(context);
       const { request } = context;
       const body = context.body === undefined ? undefined : await bodies.read(context.body, request);
+      if (caller !== undefined && context.isOld) caller = await admit(context, caller);
       const lastEventId = isStream ? lastEventIdOf(context) : undefined;
       const known = body === undefined ? address.read : undefined;
       const { method = "", headers } = request;
