@@ -30,7 +30,7 @@ export class DataFolder {
     });
   }
 
-  start(environment?: Record<string, string>): ServiceProcess {
+  start(environment?: Record<string, string | undefined>): ServiceProcess {
     const started = new ServiceProcess({ STOA_DATA_DIR: this.path, ...environment });
     this.#started.push(started);
     return started;

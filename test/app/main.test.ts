@@ -50,7 +50,7 @@ describe("a service that starts again", () => {
     };
     await waitUntil("the port", takePort, 20_000).catch(() => {});
     writeTokens("a".repeat(32));
-    const given = { STOA_PROT: "hunter2", STOA_OPERATOR_TOKENS_FILE: tokens };
+    const given = { STOA_METRICS_PORT: undefined, STOA_PROT: "hunter2", STOA_OPERATOR_TOKENS_FILE: tokens };
     again = start({ NODE_OPTIONS: `--import=${tellModules}`, ...given });
     url = await again.url();
   });

@@ -13,7 +13,7 @@ const MAX_FILES = 100;
 
 it("closes new connections while no file is left, serves the others, and recovers", async () => {
   const { config } = await createTestDatabase();
-  const settings = { STOA_METRICS_PORT: "none", STOA_DATABASE_CONNECTIONS: "4" };
+  const settings = { STOA_DATABASE_CONNECTIONS: "4" };
   const service = new ServiceProcess({ STOA_DATABASE_URL: urlOf(config), ...settings }, { maxFiles: MAX_FILES });
   afterFile(() => service.end("SIGINT"));
   const url = await service.url();

@@ -4,7 +4,7 @@ import { ServiceProcess } from "../support/process.ts";
 
 /** Starts a service, which is killed after the last test of the file. */
 export function startToStop(environment: Record<string, string>): ServiceProcess {
-  const service = new ServiceProcess({ STOA_DRAIN_SECONDS: "1", STOA_METRICS_PORT: "none", ...environment });
+  const service = new ServiceProcess({ STOA_DRAIN_SECONDS: "1", ...environment });
   afterFile(() => service.end("SIGKILL"));
   return service;
 }

@@ -56,7 +56,7 @@ export function useEveryColumn(): void {
       await service.db.rows(`DROP TRIGGER ${name}`);
     // It leaves the row of last_fsck.
     await fsck();
-  }, 60_000);
+  });
 }
 
 /** Writes rows to every table, with a value in every column that is checked. */

@@ -33,6 +33,9 @@ interface ProcessOptions {
   within?: readonly string[];
 }
 
+/** How long a start may take on a slow machine, in milliseconds: the first one makes a database. */
+const startMs = 110_000;
+
 /** The service as a child process that tests can kill. It ends with this process at the latest. */
 export class ServiceProcess {
   readonly #child: ChildProcess;
@@ -41,18 +44,20 @@ export class ServiceProcess {
   #output = "";
 
   /**
-   * @param environment all its environment variables besides PATH. Without a port, it takes a free one
+   * @param environment all its environment variables besides PATH. Without a port, it takes a free one, and has no
+   *   metrics: other services have their port
    * @param maxFiles how many files it may open
    * @param program its main module, which another version has elsewhere
    * @param flags those of Node
    * @param within a command that runs it, such as `nsenter`
    */
   constructor(
-    environment: Record<string, string>,
+    environment: Record<string, string | undefined>,
     { maxFiles, program = main, flags = [], within = [] }: ProcessOptions = {},
   ) {
     const dataDir = mkdtempSync(join(tmpdir(), "stoa-test-data-"));
-    const env = { ...nodeEnvironment, STOA_PORT: "0", STOA_DATA_DIR: dataDir, ...environment };
+    const own = { STOA_PORT: "0", STOA_METRICS_PORT: "none", STOA_DATA_DIR: dataDir };
+    const env = { ...nodeEnvironment, ...own, ...environment };
     const args = ["--disable-warning=ExperimentalWarning", ...flags, `--import=${endWithParent}`, program];
     const limit = maxFiles === undefined ? "" : `ulimit -n ${maxFiles} && `;
     const command = ["-c", `${limit}exec "$@"`, "sh", ...within, process.execPath, ...args];
@@ -72,7 +77,7 @@ export class ServiceProcess {
   }
 
   /** The address that it prints when it is up. */
-  async url(deadlineMs?: number): Promise<string> {
+  async url(deadlineMs = startMs): Promise<string> {
     const isUp = () => {
       if (this.hasExited) throw new Error(this.#output);
       return this.#output.includes("Stoa answers at ");

@@ -48,7 +48,7 @@ beforeAll(async () => {
   // The words of deleted and changed items stay in the engine's lists.
   await pool.query("DELETE p, s FROM posts p JOIN search_posts s ON s.id = p.id WHERE p.id % 17 = 3");
   for (const post of posts.splice(0)) if (post.id % 17 !== 3) posts.push(post);
-}, 60_000);
+});
 
 function expected(text: string, filter: { community?: string; author?: string }): number[] {
   const { required, excluded } = parseQuery(text);

@@ -111,6 +111,6 @@ describe("tokensOf", () => {
     ["rare characters", "\u{20000}"],
   ])("takes a bounded time for the longest text of %s", (_, unit) => {
     const text = Array.from(unit.repeat(10_000)).slice(0, 10_300).join("");
-    expect(cpuMs(() => tokensOf(text), 6)).toBeLessThan(40);
+    expect(cpuMs(() => tokensOf(text), 40)).toBeLessThan(40);
   });
 });

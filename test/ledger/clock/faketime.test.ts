@@ -9,7 +9,7 @@ import { findFaketime } from "../../../scripts/lib/faketime.mjs";
 import { createTestDatabase } from "../../support/database.ts";
 import { ServiceProcess, urlOf } from "../../support/process.ts";
 import { askRest } from "../../support/service.ts";
-import { waitUntil } from "../../support/wait.ts";
+import { untilDayLasts, waitUntil } from "../../support/wait.ts";
 import { asOperator, operatorToken, refusal, verifyLedger } from "../support.ts";
 
 const library = findFaketime();
@@ -25,6 +25,7 @@ it.skipIf(library === undefined)("a real clock that is three years ahead for a w
     writeFileSync(`${file}.new`, offset);
     renameSync(`${file}.new`, file);
   };
+  await untilDayLasts();
   setClock("+0");
   const db = await createTestDatabase();
   const service = new ServiceProcess({

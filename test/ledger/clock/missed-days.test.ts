@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { LedgerOperatorService } from "../../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { operate } from "../../operator/support.ts";
-import { waitUntil } from "../../support/wait.ts";
+import { untilDayLasts, waitUntil } from "../../support/wait.ts";
 import { asOperator, type LedgerUnderTest, refusal, verifyLedger } from "../support.ts";
 import { held, sealedDays, startGuarded, Times } from "./times.ts";
 
@@ -76,6 +76,7 @@ describe("with an operator's approval", () => {
 
 describe("stoa seal", () => {
   it("lists the days to seal, and seals them with --catch-up", async () => {
+    await untilDayLasts();
     // The command uses the clock of this machine, and so does the service that is started last.
     const dates = [6, 5, 4, 3, 2, 1].map((ago) => new Date(Date.now() - ago * day).toISOString().slice(0, 10));
     const { service } = await startGuarded(new Times(`${dates[0]}T12:00:00Z`));

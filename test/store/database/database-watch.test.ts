@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createPool, type PoolConnection } from "mysql2/promise";
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import type { DatabaseConfig } from "../../../src/config/config.ts";
 import { type PrivateServer, startPrivateServer } from "../../../src/private-database/server/private-server.ts";
 import { ensureDatabase } from "../../../src/private-database/setup/ensure-database.ts";
@@ -12,8 +12,6 @@ import { DatabaseWatch } from "../../../src/store/database/database-watch.ts";
 import { openDatabase, type TestDatabase } from "../../support/open-database.ts";
 import { type Service, startService } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 let folder: string;
 let server: PrivateServer;

@@ -103,7 +103,7 @@ describe("migrations of a database that has had them", () => {
     const patient = new Database({ address: test.config, connections: 2, timeoutMs: 15 * 60_000 });
     afterFile(() => patient.close());
     await migrate(patient, { log });
-    expect(await schemaState(db)).toEqual({ kind: "current" });
+    expect(await schemaState(patient)).toEqual({ kind: "current" });
     expect(await test.rows("SELECT holder FROM schema_lease")).toEqual([{ holder: "" }]);
   });
 });

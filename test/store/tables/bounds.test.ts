@@ -24,7 +24,7 @@ beforeAll(async () => {
   await migrate(db, { log: () => {} });
   await fill(test);
   return () => db.close();
-}, 120_000);
+});
 
 /** Everything is about agent 1, post 1 and community 1, and nothing matches two filters at once. */
 async function fill({ pool }: TestDatabase): Promise<void> {
