@@ -8,7 +8,7 @@ import type { ServedRoute } from "../edge/route.ts";
 import type { Router } from "../edge/router.ts";
 import type { HttpReply } from "../replies/reply.ts";
 import { maxBodyBytes, type RequestBodies } from "../requests/bodies.ts";
-import type { RequestContext, RouteLimits } from "../requests/context.ts";
+import type { RequestContext } from "../requests/context.ts";
 import { noGoodHost } from "../requests/head.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
 import { admitToTool, refuse } from "./admit.ts";
@@ -27,8 +27,6 @@ interface RpcOptions {
   bodies: RequestBodies;
 }
 
-type Served = ServiceTable["services"][number];
-
 /** The bytes of a unary request besides its message: its prefix, and envelopes that mean nothing in a request. */
 const maxFraming = 4 * 1024;
 
@@ -39,18 +37,21 @@ const maxFraming = 4 * 1024;
 export function addRpcRoutes(router: Router, options: RpcOptions): void {
   const { table, tools, admission, bodies, streams } = options;
   const messages = { compressions: createCompressions(bodies), bodies };
-  type Open = (context: RequestContext) => void;
   const add = (
-    { service, implementation }: Served,
+    { service, implementation }: ServiceTable["services"][number],
     interceptors: InterceptorsOf,
     admitterOf: (rpc: DescMethod) => Admit,
-    open: Open,
+    open: (context: RequestContext) => void,
   ) => {
     for (const rpc of service.methods) {
       const admit = admitterOf(rpc);
-      const route = { url: `/${rpc.parent.typeName}/${rpc.name}`, rpc, limits: limitsOf(rpc), fail };
+      // Health checks are never limited, other RPCs when it is known who calls.
+      const limits = service.typeName === Health.typeName ? "none" : "rpc";
+      const route = { url: `/${service.typeName}/${rpc.name}`, rpc, limits, fail } as const;
       if (rpc.methodKind === "unary") {
-        const methods = isRead(rpc) ? ["GET", "POST"] : ["POST"];
+        // Connect also serves reads by GET.
+        const isRead = rpc.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+        const methods = isRead ? ["GET", "POST"] : ["POST"];
         const serve = serveUnary(rpc, implementation, { interceptors, admit, messages });
         router.add({ ...route, methods, maxBody: maxBodyBytes + maxFraming, serve });
       } else {
@@ -107,14 +108,4 @@ function serveStream(
 /** Answers a request that fails before a handler has it. */
 function fail(context: RequestContext, error: unknown): HttpReply {
   return refusalOf(context.request.headers["content-type"], refuse(context, error));
-}
-
-/** How the requests of an RPC are limited: health checks never, others when it is known who calls. */
-function limitsOf({ parent }: DescMethod): RouteLimits {
-  return parent.typeName === Health.typeName ? "none" : "rpc";
-}
-
-/** Connect also serves reads by GET. */
-function isRead({ idempotency }: DescMethod): boolean {
-  return idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
 }
