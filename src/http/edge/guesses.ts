@@ -66,7 +66,7 @@ const nouns = new Map(Object.entries({ c: "communities", community: "communities
 export function answerGuess({ url, request }: RequestContext, all: RouteMethods): HttpReply {
   const [path = "", query] = url.split("?", 2);
   const { method = "", headers } = request;
-  const bare = path === "/" ? path : path.replace(/\/+$/, "");
+  const bare = path === "/" ? path : path.replace(/(?<!\/)\/+$/, "");
   const isPage = all.at(bare).length > 0 && !/^\/(?:api\/|log\/tile$)/.test(bare);
   const target = moved[bare.toLowerCase()] ?? (isPage ? bare : undefined);
   const location = target ?? (prefersHtml(headers.accept) ? pages[bare] : undefined);

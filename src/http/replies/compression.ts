@@ -50,7 +50,7 @@ export function compressReply(
 export function chooseEncoding(accepted: string | undefined): keyof typeof compress | "identity" {
   const taken = new Map<string, boolean>();
   for (const each of (accepted ?? "").toLowerCase().split(",")) {
-    const [coding = ""] = each.trim().split(/\s*;/, 1);
+    const coding = (each.split(";", 1)[0] as string).trim();
     taken.set(coding === "x-gzip" ? "gzip" : coding, !/;\s*q=0(?:\.0*)?\s*(?:;|$)/.test(each));
   }
   for (const coding of ["br", "gzip"] as const) if (taken.get(coding) ?? taken.get("*")) return coding;
