@@ -37,9 +37,9 @@ export class Router {
     app.addHook("onRequest", (request, reply) => {
       const { originalUrl: url } = request;
       const { route = this.#nothing } = request.routeOptions.config;
-      // Fastify lets a parameter be empty: `/posts/` would be a post without an id.
-      const isEmpty = /[^/]\/(?:\?|$)/.test(url) && this.#methods.at(url).length === 0;
-      edge.serve({ request: request.raw, response: reply.raw, url, route: isEmpty ? this.#nothing : route });
+      // Fastify lets a parameter be empty, such as the id in `/posts/`, and takes any first character for the slash.
+      const isNothing = /^(?!\/|https?:\/\/)|[^/]\/(?:\?|$)/i.test(url) && this.#methods.at(url).length === 0;
+      edge.serve({ request: request.raw, response: reply.raw, url, route: isNothing ? this.#nothing : route });
     });
     app.setErrorHandler((_error, request, reply) => this.refuse(request, reply));
   }

@@ -1,7 +1,9 @@
 // Addresses that people and programs try before they have read anything: each leads on. Of each kind of guess there is one: a
 // slash at the end, another name, another version, a missing prefix, singular.
 import { beforeAll, describe, expect, it } from "vitest";
+import { afterTest } from "../../support/after-test.ts";
 import { type Service, startService } from "../../support/service.ts";
+import { exchangeHttp2, openSession } from "../recorded/exchange.ts";
 
 let service: Service;
 beforeAll(async () => {
@@ -66,6 +68,14 @@ describe("the error of an address that nothing serves names the right one", () =
     expect([reply.status, error]).toEqual([404, "not_found"]);
     if (named === undefined) expect(message).toBe("There is nothing at this address.");
     else expect(message).toContain(named);
+  });
+
+  it.each(["constructor?x", "healthz", "xhealthz", "a#b", "*"])("GET %s, without a slash", async (target) => {
+    const session = openSession(service.url);
+    afterTest(() => session.destroy());
+    // HTTP/2 lets other schemes have such paths.
+    const reply = await exchangeHttp2(session, { method: "GET", target, headers: [[":scheme", "stoa"]] });
+    expect([reply?.status, String(reply?.body)]).toEqual([404, expect.stringContaining("nothing at this address.")]);
   });
 
   it("also on a page", async () => {
