@@ -163,9 +163,12 @@ export class Port {
     const settings = { ...resets, settings: { maxConcurrentStreams }, Http2ServerResponse: Http2Response };
     const onRequest = (request: http2.Http2ServerRequest, response: Http2Response) => {
       const { session } = request.stream;
+      request.url ??= "/"; // CONNECT names no path
       if (session !== undefined) this.#bySession.get(session)?.take(request, response);
     };
-    return http2.createServer(settings as never, onRequest as never);
+    const server = http2.createServer(settings as never, onRequest as never);
+    // Node would answer these requests by itself, with nothing but a status.
+    return server.on("checkExpectation", onRequest as never).on("connect", onRequest as never);
   }
 
   #createListener(): net.Server {

@@ -44,6 +44,20 @@ it("a connection over the limit", async () => {
   expect(lines()).toMatchObject([{ msg: "request", status: 429, code: "rate_limited", address: "127.0.0.1" }]);
 });
 
+it.each([
+  ["an unknown expectation", { ":path": "/healthz", expect: "200-ok" }, 200],
+  ["CONNECT", { ":method": "CONNECT", ":authority": "stoa.example:443" }, 404],
+])("%s over HTTP/2, which Node could answer by itself", async (_, head, status) => {
+  const { url, log } = await startService();
+  const session = openSession(url);
+  afterTest(() => session.destroy());
+  const [reply] = await once(session.request(head, { endStream: true }), "response");
+  expect(reply).toMatchObject({ ":status": status, "x-content-type-options": "nosniff" });
+  const lines = () => log.filter(({ reqId }) => reqId === reply["x-request-id"]);
+  await waitUntil("the line of the request", () => lines().length > 0);
+  expect(lines()).toMatchObject([{ msg: "request", status }]);
+});
+
 const get = (name: string, target: string): Case => ({ name, method: "GET", target });
 const post = (name: string, target: string, type: string, body: Buffer): Case => {
   return { name, method: "POST", target, headers: [["content-type", type]], body };

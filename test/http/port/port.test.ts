@@ -74,7 +74,7 @@ describe("protocols", () => {
     await seen('{"length":2}');
   });
 
-  it("tells an HTTP/2 client to go on if it asks, refuses CONNECT, and limits streams", async () => {
+  it("tells an HTTP/2 client to go on if it asks, hands CONNECT on, and limits streams", async () => {
     const { number } = await start();
     const session = connectHttp2(number);
     const headers = { ":path": "/length", ":method": "POST", "content-type": "application/json" };
@@ -82,7 +82,7 @@ describe("protocols", () => {
     waiting.once("continue", () => waiting.end("[]"));
     expect(await readStream(waiting)).toBe('{"length":2}');
     const [head] = await once(session.request({ ":method": "CONNECT", ":authority": "example.com" }), "response");
-    expect(head[":status"]).toBe(405);
+    expect(head[":status"]).toBe(404);
     expect(session.remoteSettings.maxConcurrentStreams).toBe(128);
   });
 });
