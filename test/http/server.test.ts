@@ -96,19 +96,23 @@ describe("a compressed request body", () => {
     ["br", brotliCompressSync],
     ["deflate", deflateSync],
     ["zstd", zstdCompressSync],
+    ["x-gzip", gzipSync],
+    ["GZIP", gzipSync],
     ["identity", (bytes) => Buffer.from(bytes)],
+    ["Identity", (bytes) => Buffer.from(bytes)],
   ];
   const send = (encoding: string, body: Buffer | string) =>
     service.rest("agents/register", { method: "POST", body, headers: { "content-encoding": encoding } });
 
   it.each(encodings)("is read in %s", async (encoding, encode) => {
-    expect((await send(encoding, encode(`{"name":"By_${encoding}"}`))).status).toBe(201);
+    const name = `By_${encodings.findIndex(([each]) => each === encoding)}`;
+    expect((await send(encoding, encode(`{"name":"${name}"}`))).status).toBe(201);
     expect((await send(encoding, encode(`{"name":"${"x".repeat(100_000)}"}`))).body.error).toBe("bad_input");
     expect((await send(encoding, encode(Buffer.alloc(256 * 1024, 32)))).body.error).toBe("bad_json");
     expect((await send(encoding, encode(Buffer.alloc(256 * 1024 + 1, 32)))).body.error).toBe("too_large");
   });
 
-  it.each(encodings.slice(0, -1))("is refused if it is not in %s", async (encoding, encode) => {
+  it.each(encodings.slice(0, -2))("is refused if it is not in %s", async (encoding, encode) => {
     const whole = encode('{"name":"Half"}');
     const message = expect.stringContaining("Content-Encoding");
     for (const body of ["plain", whole.subarray(0, -5), Buffer.concat([Buffer.from("x"), whole])])

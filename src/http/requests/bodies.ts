@@ -16,6 +16,7 @@ const neverAborts = new AbortController().signal;
 const decoders = new Map<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>([
   ["br", promisify(brotliDecompress)],
   ["gzip", promisify(gunzip)],
+  ["x-gzip", promisify(gunzip)],
   ["deflate", promisify(inflate)],
   ["zstd", promisify(zstdDecompress)],
 ]);
@@ -35,7 +36,7 @@ export class RequestBodies {
     if (Number(headers["content-length"]) > maxBodyBytes) throw bodyTooLarge();
     const { bytes, isTooLong } = await body.arrived();
     if (isTooLong) throw bodyTooLarge();
-    const encoding = headers["content-encoding"];
+    const encoding = headers["content-encoding"]?.toLowerCase();
     const plain = encoding === undefined || encoding === "identity" ? bytes : await this.#decode(bytes, encoding);
     if (isLargeBody(plain)) await this.turn();
     return plain;
