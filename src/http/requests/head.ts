@@ -58,7 +58,7 @@ export function headersOf(raw: IncomingHttpHeaders): Headers {
 }
 
 /** Also matches types that no protocol has, such as `application/grpc+xml`: whoever sends one speaks the protocol. */
-const grpcType = /^application\/grpc(-web)?(?:[+;-]|$)/;
+const grpcType = /^application\/grpc(-web)?(?:[+;-]|$)/i;
 
 /** The version of gRPC that a content type names; undefined for other types. */
 export function grpcOf(contentType = ""): "grpc" | "grpc-web" | undefined {
@@ -72,7 +72,7 @@ export function isRpcRequest(headers: IncomingHttpHeaders): boolean {
   const type = headers["content-type"] ?? "";
   return (
     grpcOf(type) !== undefined ||
-    /^application\/(?:proto|connect\+)/.test(type) ||
+    /^application\/(?:proto|connect\+)/i.test(type) ||
     headers["connect-protocol-version"] !== undefined
   );
 }

@@ -86,6 +86,7 @@ describe("a service that is stopping refuses", () => {
     [post("a unary call of gRPC", echo, "application/grpc", frame(one)), 200],
     [post("a unary call of Connect", echo, "application/proto", one), 503],
     [post("a stream of gRPC-Web", health, "application/grpc-web+proto", frame(one)), 200],
+    [post("gRPC-Web in capitals", health, "Application/gRPC-Web+Proto", frame(one)), 200],
     [post("a stream of Connect", health, "application/connect+proto", frame(one)), 200],
   ])("$0.name", async ({ name, headers = [], ...ask }, status) => {
     for (const exchange of [withLength((request) => exchangeHttp1(stopping.url, request)), overHttp2]) {
