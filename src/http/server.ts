@@ -86,6 +86,7 @@ const maxParamLength = 65_536;
 /** Builds the transport: REST by the facade, Connect, gRPC and gRPC-Web, the pages, and the health routes. */
 export async function createServer(options: ServerOptions): Promise<Server> {
   const { table, shutdown, limiter, overload: limits, memory: probe, log, port, tools = [], gauges = [] } = options;
+  const { pages, transportSecurity, metricsToken: token } = options;
   const app = fastify({
     // The edge logs each request, and gives it its id.
     logger: false,
@@ -107,7 +108,6 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const streams = new OpenStreams({ limits: options.streams, addresses, overload, keys: table.keys, shutdown });
   const metrics = new Metrics([...gauges, ...loadGauges(streams, overload)]);
   const requestLog = new RequestLog(log, options.logAddresses);
-  const { pages, transportSecurity } = options;
   const edge = new Edge({ admission, metrics, requestLog, shutdown, pages, transportSecurity });
   const router = new Router(app, edge, answerUnknownRpc);
   const parts = { table, interceptors, admission, streams, bodies };
@@ -115,7 +115,6 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   addRpcRoutes(router, { ...parts, tools });
   options.addRoutes?.(router, parts);
   addHealthRoutes(router, options.checkReady);
-  const token = options.metricsToken;
   if (token !== undefined) addMetricsRoute(router, { metrics, token, admission });
   const drain = async () => {
     overload.stop();

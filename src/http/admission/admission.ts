@@ -97,7 +97,10 @@ export class Admission {
   admitterOf(rpc: DescMethod): Admit {
     const { access, limit, isPublicWrite, isRegistration } = rulesOf(rpc);
     return (context, admitted) => {
-      if (admitted !== undefined) return this.#readmit(context, rpc, admitted);
+      if (admitted !== undefined && !(admitted instanceof Operator)) {
+        const idempotencyKey = context.header("idempotency-key");
+        return this.#authentication.admitVisitingAgent(context, rpc, this.#keyOf(context), idempotencyKey);
+      }
       if (this.#options.overload.refusal !== undefined) throw this.#options.overload.refusal;
       if (limit !== undefined) context.limits.spendFrom(limit);
       if (access === Access.OPERATOR) return this.#authentication.admitOperator(context, rpc);
@@ -107,12 +110,6 @@ export class Admission {
       const visit = this.#visit(context, key, rpc);
       return isRegistration ? this.#authentication.admitRegistration(context, visit) : visit;
     };
-  }
-
-  async #readmit(context: RequestContext, rpc: DescMethod, admitted: Admitted["caller"]): Promise<Admitted["caller"]> {
-    if (admitted instanceof Operator) return admitted;
-    const idempotencyKey = context.header("idempotency-key") ?? undefined;
-    return this.#authentication.admitVisitingAgent(context, rpc, this.#keyOf(context), idempotencyKey);
   }
 
   /**

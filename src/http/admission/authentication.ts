@@ -65,7 +65,7 @@ export class Authentication {
     context: RequestContext,
     rpc: DescMethod,
     key: ShownKey | undefined,
-    idempotencyKey: string | undefined,
+    idempotencyKey: string | null | undefined,
   ): Promise<Admitted["caller"]> {
     try {
       const holder = key && (await this.#table.keys.find(key, { rpc, signal: context.signal }));

@@ -10,9 +10,6 @@ import { RequestBody } from "./body.ts";
 import { hasBody } from "./head.ts";
 import type { HttpRequest, HttpResponse } from "./http-messages.ts";
 
-/** From when on a request is old, in milliseconds. */
-const oldMs = 100;
-
 /** How a route is limited: `none` not at all; `rest` and `rpc` admit their calls themselves; by default, as a `visit`. */
 export type RouteLimits = "none" | "rest" | "rpc";
 
@@ -139,9 +136,9 @@ export class RequestContext implements CallOrigin {
     this.notes.isShared = shared?.isShared === true;
   }
 
-  /** Whether the request came long ago. What was found out about its caller then may no longer be true. */
+  /** Whether the request came over 100 ms ago. What was found out about its caller then may no longer be true. */
   get isOld(): boolean {
-    return performance.now() - this.arrivedAt > oldMs;
+    return performance.now() - this.arrivedAt > 100;
   }
 
   /** Whether the response can still be sent. Over HTTP/2, a stream may be closed before it is destroyed. */

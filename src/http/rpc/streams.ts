@@ -33,18 +33,15 @@ import { binaryOptions, createMessages, type MessageOptions, type Messages, told
 import { respell } from "./status-message.ts";
 import { type Envelope, EnvelopeSplitter, enclose, notNamed } from "./unary/envelopes.ts";
 
-interface StreamOptions extends MessageOptions {
-  interceptors: Interceptor[];
-}
-
 /** Makes the call of a streamed RPC. Resolves when the call has begun, or was refused; its reply goes on. */
 export type ServeCall = (context: RequestContext, call: Call) => Promise<void>;
 
-/** A request and its response, as Connect types them. */
-type NodeMessages = Parameters<ReturnType<typeof connectNodeAdapter>>;
-
 /** Serves a streamed RPC by Connect's own handler. */
-export function createServeCall(rpc: DescMethod, implementation: Implementation, options: StreamOptions): ServeCall {
+export function createServeCall(
+  rpc: DescMethod,
+  implementation: Implementation,
+  options: MessageOptions & { interceptors: Interceptor[] },
+): ServeCall {
   const invoke = implementation[rpc.localName];
   if (typeof invoke !== "function") throw new Error(`${rpc.parent.typeName}.${rpc.name} has no implementation.`);
   const { compressions: acceptCompression, interceptors } = options;
@@ -65,7 +62,8 @@ export function createServeCall(rpc: DescMethod, implementation: Implementation,
 
   return async (context, call) => {
     checkHead(context.request, messages.json);
-    const [request, response] = [context.request, context.response] as unknown as NodeMessages;
+    const messagesOfNode = [context.request, context.response] as unknown;
+    const [request, response] = messagesOfNode as Parameters<ReturnType<typeof connectNodeAdapter>>;
     const values = contextValuesOf(call).set(requestKey, context);
     const universal = universalRequestFromNodeRequest(request, response, undefined, values);
     // Streams end with our reasons: a client that has left, a stop, too little memory.
@@ -79,16 +77,12 @@ export function createServeCall(rpc: DescMethod, implementation: Implementation,
   };
 }
 
-const requestKey = createContextKey<RequestContext | undefined>(undefined, { description: "the request of a stream" });
-
-/** The request of a stream. */
-function requestOf(values: ContextValues): RequestContext {
-  return values.get(requestKey) as RequestContext;
-}
+/** The one key under which the context values of a stream hold its request. */
+const requestKey = createContextKey({} as RequestContext, { description: "the request of a stream" });
 
 /** Notes how a stream ends; the outermost of its interceptors. */
 const noteEnd: Interceptor = (next) => async (call) => {
-  const { notes } = requestOf(call.contextValues);
+  const { notes } = call.contextValues.get(requestKey);
   try {
     const response = await next(call);
     if (!response.stream) throw new Error("Unary calls are not served here.");
@@ -153,7 +147,7 @@ function withCheckedBody(request: UniversalServerRequest, messages: Messages): U
     if (isCompressed && compression === undefined) throw notNamed();
     parse(isCompressed ? await (compression as Compression).decompress(data, messages.readMaxBytes) : data);
   };
-  const body = checkEach(chunksOf(requestOf(request.contextValues as ContextValues)), messages, ignored, check);
+  const body = checkEach(chunksOf((request.contextValues as ContextValues).get(requestKey)), messages, ignored, check);
   return { ...request, body };
 }
 
