@@ -40,10 +40,11 @@ export class ConnectionCaps {
     const { maxConnections, maxConnectionsPerAddress, countAs, isProxy } = this.#limits;
     const { remoteAddress = "" } = socket;
     const address = countAs(remoteAddress);
-    const count = this.#counts.get(address) ?? 0;
-    if (count >= maxConnectionsPerAddress && !isProxy(remoteAddress)) return false;
+    const count = () => this.#counts.get(address) ?? 0;
+    if (count() >= maxConnectionsPerAddress && !isProxy(remoteAddress)) return false;
+    // It may close one of this address.
     if (this.#addresses.size >= maxConnections && !this.#closeIdle()) return false;
-    this.#counts.set(address, count + 1);
+    this.#counts.set(address, count() + 1);
     this.#addresses.set(socket, address);
     socket.once("close", () => this.#remove(socket));
     return true;

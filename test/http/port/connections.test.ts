@@ -44,6 +44,15 @@ describe("the caps on connections", () => {
     await fourth.seen("}");
   });
 
+  it("count no connection of an address twice that has replaced its own idle ones", async () => {
+    const { number } = await start(caps({ maxConnections: 2, maxConnectionsPerAddress: 4 }));
+    for (let count = 0; count < 10; count++) {
+      const { socket, seen } = connect(number);
+      socket.write(request("/version"));
+      expect(await seen("}")).toContain(" 200 OK");
+    }
+  });
+
   it("close one TLS connection too many", async () => {
     const { number } = await start({ tls: certificate, ...caps({ maxConnectionsPerAddress: 1 }) });
     const session = connectHttp2(number, "https");
