@@ -50,6 +50,18 @@ describe("the daily seal", () => {
     expect(before.body.type).toBe("session");
   });
 
+  it("is tried again after a failure, and waits longer each time", async () => {
+    const clock = new TestClock("2026-03-01T12:00:00Z");
+    const { db, log } = await startLedger({ clock });
+    await db.rows(`CREATE TRIGGER nothing_is_sealed BEFORE INSERT ON receipts
+      FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'`);
+    clock.set("2026-03-02T00:00:01Z");
+    const failures = () => log.filter(({ msg }) => msg === "the days that are over could not be sealed");
+    await waitUntil("three failures", () => failures().length === 3);
+    const [, second, third] = failures().map(({ time }) => Number(time)) as [number, number, number];
+    expect(third - second).toBeGreaterThan(1_500);
+  });
+
   it("is made once for each date by two instances, also late by two that start after some days", async () => {
     const clock = new TestClock("2026-02-26T12:00:00Z");
     const first = await startLedger({ clock });
