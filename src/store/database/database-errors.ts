@@ -84,7 +84,8 @@ export class CommitInDoubt extends StoaError {
   constructor(cause: unknown) {
     super(
       "unavailable",
-      "The database did not say whether this call took effect. Repeat it under the same Idempotency-Key.",
+      "The database did not say whether this call took effect. Repeat it under the same Idempotency-Key; if it had none," +
+        " look first whether it did.",
       { retryAfterSeconds: 1, cause },
     );
   }

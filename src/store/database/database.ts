@@ -214,7 +214,11 @@ export class Database {
     try {
       const session = await reads.lend(signal, this.#deadlineOf());
       session.signal = undefined;
-      const closeConnection = () => reads.release(session, false);
+      const closeConnection = () => {
+        // The driver never answers a statement whose connection was closed from here.
+        session.lose(signal.reason);
+        reads.release(session, false);
+      };
       signal.addEventListener("abort", closeConnection, { once: true });
       try {
         await session.command(sql);

@@ -86,6 +86,16 @@ describe("a statement whose caller aborts", () => {
     await lock.release();
   });
 
+  it("is given up at once if it is DDL, which the server finishes", async () => {
+    const leaving = new AbortController();
+    const call = failure(db.runDdl(leaving.signal, "CREATE TABLE finished AS SELECT SLEEP(0.5) AS n /* left */"));
+    await untilRunning("left");
+    leaving.abort(new Error("given up"));
+    expect(await call).toMatchObject({ message: "given up" });
+    await untilNothingRuns();
+    await untilDone(() => read(db));
+  });
+
   it("frees its connection for other calls without interrupting them", async () => {
     for (let i = 0; i < 10; i++) {
       const leaving = new AbortController();
@@ -126,5 +136,27 @@ describe("calls that take too long", () => {
     await unlimited.runDdl(never, "CREATE TABLE u AS SELECT SLEEP(0.1) AS n");
     expect(await unlimited.reader(never).rows("SELECT COUNT(*) AS value FROM u")).toEqual([{ value: 1 }]);
     await unlimited.close();
+  });
+
+  it("fail as `unavailable` while the server refuses the account, and work again after that", async () => {
+    const user = test.config.database;
+    await test.rows(`CREATE USER '${user}'@'%' IDENTIFIED BY 'first'`);
+    await test.rows(`CREATE USER '${user}'@'localhost' IDENTIFIED BY 'first'`);
+    for (const host of ["%", "localhost"]) await test.rows(`GRANT ALL ON ${user}.* TO '${user}'@'${host}'`);
+    const refused = new Database({
+      address: { ...test.config, user, password: "first" },
+      connections: 2,
+      timeoutMs: longMs,
+    });
+    const set = async (password: string) => {
+      for (const host of ["%", "localhost"])
+        await test.rows(`ALTER USER '${user}'@'${host}' IDENTIFIED BY '${password}'`);
+    };
+    await set("second");
+    expect(await failure(read(refused))).toMatchObject({ ...unavailable, message: expect.stringContaining("refuses") });
+    await set("first");
+    await untilDone(() => read(refused));
+    await refused.close();
+    for (const host of ["%", "localhost"]) await test.rows(`DROP USER '${user}'@'${host}'`);
   });
 });
