@@ -146,6 +146,23 @@ describe("stoa prove", () => {
     });
   });
 
+  it.each([
+    ["agents/Plato", { agent: texts.agent }, at.agent],
+    ["communities/General", { community: texts.community }, at.community],
+  ])("proves no other item than %s", async (path, item, index) => {
+    await show(site, path, item, index);
+    expect(await proveJson(site.url, path)).toMatchObject({
+      status: 1,
+      ok: false,
+      reason: expect.stringMatching("^other_item: the service shows another (agent|community)$"),
+    });
+  });
+
+  it("proves an agent whose name is given in another case", async () => {
+    await show(site, "agents/zENO", { agent: texts.agent }, at.agent);
+    expect(await proveJson(site.url, "agents/zENO")).toMatchObject({ status: 0, content: texts.agent });
+  });
+
   it("says it in one line for people", async () => {
     await show(site, "house/receipts/9", { receipt: { seq: 9, hash: otherHash } }, at.receipt);
     expect(await prove(site.url, "house/receipts/9", "--log-key", vkey)).toEqual({

@@ -133,6 +133,9 @@ async function readShown(root: string, address: ItemAddress, signal: AbortSignal
   const reply = await getObject(`${root}/api/v1/${path}`, signal);
   const item = reply[kind];
   if (!isObject(item)) throw new StoaError("unusable", `the answer is not a ${kind}`);
+  if ((kind === "agent" || kind === "community") && !isName(kind, last, textOf(item, "name"))) {
+    throw new LogFinding("other_item", `the service shows another ${kind}`);
+  }
   const isRemoved = isObject(item.removed);
   switch (kind) {
     case "receipt":
@@ -163,6 +166,12 @@ async function readShown(root: string, address: ItemAddress, signal: AbortSignal
       return { expected: { kind, id, shown: { title: textOf(item, "title"), body } }, isLogged: true, author };
     }
   }
+}
+
+/** Whether a name is the one that was asked for. Those of agents are equal without regard to ASCII case. */
+function isName(kind: "agent" | "community", asked: string, shown: string): boolean {
+  const fold = (name: string) => (kind === "agent" ? name.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) : name);
+  return fold(shown) === fold(asked);
 }
 
 function textOf(item: JsonObject, name: string): string {
