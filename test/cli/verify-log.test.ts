@@ -84,6 +84,19 @@ beforeEach(async () => {
   stoa = await LoggedStoa.start(7);
   home = scratchFolder();
 });
+/** A daily receipt that names no log. */
+const unnamed = ({ evidence }: LooseDocument) => {
+  delete evidence.log;
+};
+/** Makes the service have no log. @returns what gives it back */
+function withoutLog(): () => void {
+  const { intercept } = stoa.fake;
+  stoa.fake.intercept = (path, response) =>
+    path.startsWith("/log/") && !refuse(response, 404, { error: "not_found", message: "None." });
+  return () => {
+    stoa.fake.intercept = intercept;
+  };
+}
 const verifyWith = (state: string, ...more: string[]) =>
   runStoa(["verify", stoa.fake.url, "--state", join(home, state), ...more], home);
 const verify = (...more: string[]) => verifyWith("state", ...more);
@@ -142,6 +155,15 @@ verified the log ${origin}: ${stoa.log.size} entries, signed by ${vkey}
     ["a daily receipt names a tree that the log does not have", "wrong_root", 9, named({ size: 4100 })],
     ["a daily receipt names another log", "other_origin", 9, named({ origin: "other.example/log" })],
     ["what a daily receipt says of the log is malformed", "wrong_root", 9, named({ size: -1 })],
+    [
+      "a daily receipt does not name the log any more",
+      "wrong_root",
+      9,
+      async () => {
+        await stoa.seal();
+        await stoa.seal(unnamed);
+      },
+    ],
     ["the newest receipt that is old enough is not in the log", "not_logged", 8, () => stoa.seal(() => {}, false)],
     [
       "a signature is bad",
@@ -165,15 +187,7 @@ verified the log ${origin}: ${stoa.log.size} entries, signed by ${vkey}
       },
     ],
     ["the log has another key", "unsigned", null, async () => stoa.fork(99, await testKey(origin, 8))],
-    [
-      "the log is gone",
-      "gone",
-      null,
-      () => {
-        stoa.fake.intercept = (path, response) =>
-          path.startsWith("/log/") && !refuse(response, 404, { error: "not_found", message: "None." });
-      },
-    ],
+    ["the log is gone", "gone", null, withoutLog],
   ];
 
   it.each([...news, ...changes])("fails and names it if %s: %s", async (what, fault, seq, change) => {
@@ -204,7 +218,8 @@ verified the log ${origin}: ${stoa.log.size} entries, signed by ${vkey}
       if (document.evidence.log !== undefined) document.evidence.log.origin = name;
     };
     for (let seq = 1; seq <= 3; seq++) await stoa.seal(named(previous.origin));
-    for (let seq = 4; seq <= 7; seq++) await stoa.seal();
+    // Receipt 5 was sealed before the first checkpoint of the new one.
+    for (let seq = 4; seq <= 7; seq++) await stoa.seal(seq === 5 ? unnamed : undefined);
     expect(await verify()).toMatchObject({ status: 0 });
     await stoa.seal();
     await stoa.seal(named(previous.origin));
@@ -213,6 +228,34 @@ verified the log ${origin}: ${stoa.log.size} entries, signed by ${vkey}
       broken_at: 9,
       reason: expect.stringMatching("^other_origin: "),
     });
+  });
+
+  it("fails at the first receipt that names a log if the service has none", async () => {
+    withoutLog();
+    const { ok, broken_at, reason, log } = await verifyJson();
+    expect({ ok, broken_at, log }).toEqual({ ok: false, broken_at: 3, log: null });
+    expect(reason).toBe("gone: it seals the root of a log, and the service has none");
+  });
+
+  it("finds a log that begins while it follows, and from then on every daily receipt must name it", async () => {
+    stoa = new LoggedStoa(await startFake([]), await FakeLog.of(40));
+    for (let seq = 1; seq <= 3; seq++) await stoa.seal(unnamed);
+    const begin = withoutLog();
+    expect(await verifyJson()).toMatchObject({ ok: true, log: null });
+    const run = startStoa(["verify", stoa.fake.url, "--follow", "--json", "--state", join(home, "state")], home);
+    await waitUntil("the end of the chain", () => stoa.fake.followers.size === 1);
+    begin();
+    await stoa.seal();
+    await stoa.seal();
+    for (const each of stoa.fake.followers)
+      for (const receipt of stoa.fake.receipts.slice(-2)) each.write(`${JSON.stringify(receipt)}\n`);
+    await waitUntil("receipt 5", () => run.stdout.includes('"seq":5'));
+    expect(remembered()).toMatchObject({ seq: 5, log: { vkey } });
+    run.signal("SIGINT");
+    expect(await run.done).toMatchObject({ status: 0 });
+    for (let seq = 6; seq <= 7; seq++) await stoa.seal(unnamed);
+    for (const from of ["1", "last"])
+      expect(await verifyJson("--from", from)).toMatchObject({ ok: false, broken_at: 7 });
   });
 
   it("does not begin if --log-key is not the remembered key, or the state has a bad log", async () => {

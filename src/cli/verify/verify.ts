@@ -55,7 +55,7 @@ class Verification {
   readonly #state: StateFile;
   readonly #output: Output;
   readonly #known: KnownLog;
-  /** The log of the service, if it has one. */
+  /** Undefined before the run. */
   #log: LogCheck | undefined;
   /** The last good receipt. */
   #last: Link | undefined;
@@ -125,7 +125,9 @@ class Verification {
     const { link } = receipt;
     const { result } = this;
     const { remembered } = result;
-    await this.#log?.take(receipt, remembered?.log === undefined || link.seq > remembered.seq);
+    const isAfter = remembered !== undefined && link.seq > remembered.seq;
+    const isRemembered = remembered?.log !== undefined;
+    await this.#log?.take(receipt, !isRemembered || isAfter, isRemembered && isAfter);
     this.#last = link;
     result.count++;
     result.to = link.seq;

@@ -11,7 +11,7 @@ export type LogFault =
   | "missing_tile"
   /** Something that must have an entry has none. */
   | "not_logged"
-  /** A receipt has another root of the log than the log itself, or what it says of the log is malformed. */
+  /** A receipt has another root of the log than the log itself, or none, or what it says of the log is malformed. */
   | "wrong_root";
 
 /** A log does not verify. The message is one line for people, without control characters. */
