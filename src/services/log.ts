@@ -98,12 +98,12 @@ export function createLogService(boardLog: LogAccess, board: Board, siteUrl: str
 
 /** @throws StoaError `not_found`, `bad_input`, `rate_limited`, `unavailable` */
 async function prove(
-  { proofs }: OpenLog,
+  { proofs, tiles }: OpenLog,
   board: Board,
   { item, of }: GetProofRequest,
   waiter: Waiter,
 ): Promise<Uint8Array> {
-  const { signal } = waiter;
+  const db = board.read(waiter.signal);
   const isOfRemoval = of === ProofOf.REMOVAL;
   const find = isOfRemoval ? proofs.ofRemoval.bind(proofs) : proofs.ofText.bind(proofs);
   switch (item.case) {
@@ -112,9 +112,9 @@ async function prove(
     case "commentId":
       return find("comment", Number(item.value), waiter);
     case "agent":
-      return find("agent", (await findNamed(board.read(signal), item.value)).id, waiter);
+      return find("agent", (await tiles.unlessLost(db, findNamed(db, item.value))).id, waiter);
     case "community":
-      return find("community", await getCommunityId(board.read(signal), item.value), waiter);
+      return find("community", await tiles.unlessLost(db, getCommunityId(db, item.value)), waiter);
     case "seq":
       if (isOfRemoval) throw notFound("A receipt is never removed.");
       return proofs.ofReceipt(Number(item.value), waiter);

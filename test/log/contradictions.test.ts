@@ -75,6 +75,28 @@ it("an entry that was published and that the database lacks is 503, and not miss
   await service.db.pool.query("INSERT INTO log_entries SET ?", [row]);
 });
 
+it("an item that the database may have lost is 503, and not missing", async () => {
+  await untilPublished(service);
+  const paths = [
+    ...[
+      "posts/999999/proof",
+      "posts/999999/proof?of=removal",
+      "comments/999999/proof",
+      `posts/${post}/proof?of=removal`,
+    ],
+    ...["agents/nobody/proof", "communities/nowhere/proof", "house/receipts/999999/proof"],
+    `log/entries?item=post&item_id=${post}`,
+  ];
+  const statuses = () => Promise.all(paths.map(async (path) => (await rest(path)).status));
+  const before = await statuses();
+  expect(before).toEqual([404, 404, 404, 404, 404, 404, 404, 200]);
+  const [row] = await rows<Record<string, unknown>>("SELECT * FROM log_entries ORDER BY idx DESC LIMIT 1");
+  await rows("DELETE FROM log_entries WHERE idx = ?", [row?.idx]);
+  expect(await statuses()).toEqual(paths.map(() => 503));
+  await service.db.pool.query("INSERT INTO log_entries SET ?", [row]);
+  expect(await statuses()).toEqual(before);
+});
+
 it("a tile or an entry that was changed in the database is not served", async () => {
   // Another replica has no tiles in memory.
   const other = await startService({ db: service.db });

@@ -112,7 +112,8 @@ export class ItemProofs {
     const endsAt = performance.now() + waitMs;
     for (;;) {
       const { size } = published;
-      const { entry, text, isSettled, contradicts = false } = await find(db.reader(waiter.signal), size);
+      const reader = db.reader(waiter.signal);
+      const { entry, text, isSettled, contradicts = false } = await tiles.unlessLost(reader, find(reader, size));
       if (isSettled && entry !== undefined && entry.idx < published.size) {
         const { hashes, tree } = await tiles.prove(entry);
         const extra = formatExtra({ entry: entry.entry, text });

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import { notFound, StoaError, StoredDamage } from "../../errors.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
-import { type LogEntryRow, listLogEntries, listLogEntriesOf } from "../../store/tables/log-entries.ts";
+import { findLogEntry, type LogEntryRow, listLogEntries, listLogEntriesOf } from "../../store/tables/log-entries.ts";
 import { equalBytes, toHex, toUtf8 } from "../../tlog/encoding.ts";
 import { TlogError } from "../../tlog/error.ts";
 import { formatBundle } from "../../tlog/tiles/bundle.ts";
@@ -128,12 +128,32 @@ export class PublishedTiles {
         : await listLogEntriesOf(db, of.item, of.id, from, limit + 1);
     const published = rows.filter(({ idx }) => idx < size);
     if (of === undefined) checkGapless(published, from, Math.min(size, from + limit + 1));
+    else if (rows.length <= limit) await this.#checkWhole(db);
     const entries = published.slice(0, limit).map(({ idx, entry }) => ({
       index: idx,
       entry,
       leafHash: toHex(treeHasher.leaf(toUtf8(entry))),
     }));
     return { size, entries, nextFrom: published[limit]?.idx };
+  }
+
+  /**
+   * The result of a look into the database. While that lacks what was published, as after a restore, nobody knows what was lost.
+   * @throws StoaError `unavailable` instead of `not_found` then; what the look throws
+   */
+  async unlessLost<Result>(db: Queryable, look: Promise<Result>): Promise<Result> {
+    try {
+      return await look;
+    } catch (error) {
+      if (error instanceof StoaError && error.code === "not_found") await this.#checkWhole(db);
+      throw error;
+    }
+  }
+
+  /** @throws StoredDamage if the database lacks the newest entry of the tree */
+  async #checkWhole(db: Queryable): Promise<void> {
+    const { size } = this.#published;
+    if (size > 0 && (await findLogEntry(db, size - 1)) === undefined) throw damagedEntry(size - 1);
   }
 
   /** The tiles of a tree. Requests share those of the newest tree, so the end of a request must not stop a read. */
