@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
 import { importRowsLeft } from "../../src/log/import.ts";
-import type { SignerKey } from "../../src/tlog/notes/signer-key.ts";
+import { formatSignerKey, type SignerKey } from "../../src/tlog/notes/signer-key.ts";
 import { createDatabaseWithSchema, type TestDatabase } from "../support/database.ts";
 import {
   type AnyEntry,
@@ -9,8 +9,10 @@ import {
   faultsOfLog,
   type LogReplica,
   startLogReplica,
+  untilPublished,
 } from "../support/log.ts";
 import { type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { startService } from "../support/service.ts";
 
 const { signal } = new AbortController();
 let db: TestDatabase;
@@ -92,6 +94,20 @@ it("imports what stands: neither what is removed nor an agent that is erased", a
   expect(entries.filter(({ type }) => type === "receipt").map(({ seq, imported }) => [seq, imported])).toEqual([
     [1, true],
   ]);
+});
+
+it("no proof waits for the deletion of what the log never had, although it has an act about it", async () => {
+  const before = await startModerated({ db });
+  const author = await before.register();
+  const post = await before.post(author);
+  await before.operator.lock({ postId: BigInt(post) });
+  await before.rest(`posts/${post}`, { method: "DELETE", key: author.key });
+  await before.app.close();
+  const keyText = formatSignerKey(await beginTestLog(db, Date.now()));
+  const service = await startService({ db, config: { boardLog: { mayBegin: true, origin: undefined, keyText } } });
+  await untilPublished(service);
+  expect((await entriesOf(db)).map(({ act }) => act)).toContain("lock");
+  expect(await service.rest(`posts/${post}/proof?of=removal`)).toMatchObject({ status: 404 });
 });
 
 it("edits and deletions while it runs agree with the log", async () => {

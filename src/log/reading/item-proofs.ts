@@ -145,7 +145,8 @@ export class ItemProofs {
     const removed = await find?.(db, id);
     if (removed === undefined) return false;
     if (removed.removed_by !== "author") return true;
-    return !(await this.#isOutboxEmpty(db)) || (await findNewestLogEntry(db, kind, id, "any")) !== undefined;
+    if (!(await this.#isOutboxEmpty(db))) return true;
+    return (await findNewestLogEntry(db, kind, id, "content", { among: maxEntries })) !== undefined;
   }
 
   async #isOutboxEmpty(db: Queryable): Promise<boolean> {
