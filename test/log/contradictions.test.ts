@@ -130,4 +130,10 @@ it("while the log is frozen the board writes on, and a proof of what is new wait
   expect((await rest("/readyz")).body.warning).toMatch(
     /^The log is frozen, and nothing is added to it\. .* recover --log/,
   );
+  // A text is compared with its newest commitment although other entries wait.
+  await create("Another while it is frozen");
+  expect(await rows("SELECT id FROM log_outbox")).not.toEqual([]);
+  await rows("UPDATE posts SET body = 'The tortoise' WHERE id = ?", [post]);
+  const { message } = (await rest(`posts/${post}/proof`)).body;
+  expect(message).toBe(`The text of post ${post} contradicts what the log has committed to.`);
 });

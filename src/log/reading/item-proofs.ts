@@ -8,7 +8,7 @@ import {
   hasMoreLogEntries,
   type LogEntryRow,
 } from "../../store/tables/log-entries.ts";
-import { countOutbox } from "../../store/tables/log-outbox.ts";
+import { mayBeInOutbox } from "../../store/tables/log-outbox.ts";
 import { findReceipt } from "../../store/tables/receipts.ts";
 import { findRemovedComment } from "../../store/tables/removed-comments.ts";
 import { findRemovedPost } from "../../store/tables/removed-posts.ts";
@@ -29,12 +29,16 @@ import { damagedEntry, type PublishedTiles } from "./published-tiles.ts";
 const waitMs = 5_000;
 /** How many of the newest entries of an item are searched for its text or removal. An agent may make any number of edits. */
 const maxEntries = 10_000;
+/** How many rows of the outbox are searched for an item. It has more only where the log has been frozen for long. */
+const maxOutbox = 10_000;
 
 /** The newest entry of an item, and whether a newer one is on its way. */
 interface Found {
   entry: LogEntryRow | undefined;
   /** The text that the entry commits to, if it is shown. */
   text?: ProofExtra["text"];
+  /** The commitment of the text that is shown. */
+  commitment?: string | undefined;
   /** Whether the entry is the right one. If not, the proof waits for it. */
   isSettled: boolean;
   /** Whether the text that is shown has another commitment than the newest entry. */
@@ -131,10 +135,12 @@ export class ItemProofs {
 
   async #findText(db: Queryable, kind: SaltedKind, id: number): Promise<Found> {
     const first = await compare(db, kind, id);
-    // A newer entry may just have moved from the outbox to the log.
-    const isMoving = first.contradicts && (await this.#isOutboxEmpty(db));
-    const found = isMoving ? await compare(db, kind, id) : first;
-    const contradicts = isMoving && found.contradicts === true;
+    // A newer entry waits in the outbox, or may just have moved from there to the log.
+    const hasMoved = first.contradicts && !(await this.#mayWait(db, kind, id));
+    const found = hasMoved ? await compare(db, kind, id) : first;
+    // The next edit may have come meanwhile.
+    const isSameText = found.commitment === first.commitment;
+    const contradicts = hasMoved && isSameText && found.contradicts === true;
     if (contradicts || found.isSettled) this.#options.noteCheck(`${kind} ${id}`, !contradicts);
     return { ...found, contradicts };
   }
@@ -145,12 +151,13 @@ export class ItemProofs {
     const removed = await find?.(db, id);
     if (removed === undefined) return false;
     if (removed.removed_by !== "author") return true;
-    if (!(await this.#isOutboxEmpty(db))) return true;
+    if (await this.#mayWait(db, kind, id)) return true;
     return (await findNewestLogEntry(db, kind, id, "content", { among: maxEntries })) !== undefined;
   }
 
-  async #isOutboxEmpty(db: Queryable): Promise<boolean> {
-    return (await countOutbox(db, this.#options.outbox.floor, 1)) === 0;
+  /** Whether an entry of an item may be in the outbox. */
+  #mayWait(db: Queryable, item: SaltedKind, id: number): Promise<boolean> {
+    return mayBeInOutbox(db, this.#options.outbox.floor, { item, id, limit: maxOutbox });
   }
 }
 
@@ -180,7 +187,7 @@ async function compare(db: Queryable, kind: SaltedKind, id: number): Promise<Fou
   // The newest entry may be of an edit that was lost with a restored database.
   if (entry !== undefined && !agreesWith(entry)) entry = (await findBeforeLoss(db, kind, id)) ?? entry;
   const agrees = agreesWith(entry);
-  return { entry, text, isSettled: agrees, contradicts: entry !== undefined && !agrees };
+  return { entry, text, commitment, isSettled: agrees, contradicts: entry !== undefined && !agrees };
 }
 
 async function findBeforeLoss(db: Queryable, kind: SaltedKind, id: number): Promise<LogEntryRow | undefined> {

@@ -57,3 +57,15 @@ export async function countOutbox(db: Queryable, floor: number, limit: number): 
   const [row] = await db.rows<{ n: number }>(sql, [floor, String(limit)]);
   return Number(row?.n ?? 0);
 }
+
+/** Whether a row after `floor` is about an item. Of more than `limit` rows, any might be. */
+export async function mayBeInOutbox(
+  db: Queryable,
+  floor: number,
+  { item, id, limit }: { item: string; id: number; limit: number },
+): Promise<boolean> {
+  const sql = `SELECT COUNT(*) AS n, COALESCE(SUM(item_id = ? AND item = ?), 0) AS found
+    FROM (SELECT item, item_id FROM log_outbox WHERE id > ? LIMIT ?) o`;
+  const [row] = await db.rows<{ n: number; found: number }>(sql, [id, item, floor, String(limit)]);
+  return Number(row?.found ?? 0) > 0 || Number(row?.n ?? 0) >= limit;
+}
