@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { describeFinding, type Outcome, recountBoard } from "../board/recount/recount.ts";
 import { exitStatus } from "../cli/command.ts";
 import { parseOptions } from "../cli/usage.ts";
@@ -22,8 +23,8 @@ const help = `Usage: npm run stoa -- fsck [--repair] [--json]
 Checks that the whole database is consistent: every counter against the rows that it counts, rows whose parent is
 missing, the items of inboxes and the rows of search against the texts, every stored response, every receipt, the head,
 the calendar, the index tables of the ledger and its alarm against the receipts, the record of moderation against the
-daily receipts, the board's log and every text against its commitment there, the schema and its triggers. A check that is
-impossible because the schema lacks something is a finding.
+daily receipts, the board's log and every text against its commitment there, the log folder in STOA_DATA_DIR if it can be
+read, the schema and its triggers. A check that is impossible because the schema lacks something is a finding.
 Services may run meanwhile.
 
 Options:
@@ -66,7 +67,8 @@ async function check(
   const print = json ? jsonLine : humanLine;
   const total = { findings: 0, repaired: 0 };
   const kinds: Record<string, FsckKind> = {};
-  for await (const outcome of checkAll(db, signal, repair, { triggers: config.ledgerTriggers, note })) {
+  const options = { triggers: config.ledgerTriggers, folder: resolve(config.dataDir, "log"), note };
+  for await (const outcome of checkAll(db, signal, repair, options)) {
     kinds[outcome.finding.subject] ??= { findings: 0, repaired: 0 };
     for (const count of [total, kinds[outcome.finding.subject] as FsckKind]) {
       count.findings += 1;
@@ -98,7 +100,7 @@ async function* checkAll(
   db: Database,
   signal: AbortSignal,
   repair: boolean,
-  schema: { triggers: boolean; note: (line: string) => void },
+  { folder, ...schema }: { triggers: boolean; folder: string; note: (line: string) => void },
 ): AsyncGenerator<Outcome, void> {
   const reader = db.longReader(signal);
   yield* checkSchema(db, signal, repair, schema);
@@ -110,7 +112,7 @@ async function* checkAll(
   yield* checkOneRowTables(reader);
   yield* checkLedger(reader, signal, repair ? db : undefined);
   yield* checkModerations(reader);
-  yield* checkLog(reader, signal, now, repair ? db : undefined);
+  yield* checkLog(reader, signal, { folder, now }, repair ? db : undefined);
 }
 
 function humanLine({ finding, repaired }: Outcome, repair: boolean): string {

@@ -3,6 +3,7 @@ import type { DatabaseConfig } from "../../src/config/config.ts";
 import { operatorCommands } from "../../src/operator/commands.ts";
 import { runOperatorCommand } from "../../src/operator/run.ts";
 import { urlOf } from "../support/process.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 
 export interface Outcome {
   status: number;
@@ -11,14 +12,14 @@ export interface Outcome {
   notes: string[];
 }
 
-/** Runs a command of an operator in this process, on the settings of a service with this database. */
+/** Runs a command of an operator in this process, on the settings of a service with this database and an empty data folder. */
 export function operate(
   database: DatabaseConfig,
   args: string[],
   signal?: AbortSignal,
   onOut?: (line: string) => void,
 ): Promise<Outcome> {
-  return operateWith({ STOA_DATABASE_URL: urlOf(database) }, args, signal, onOut);
+  return operateWith({ STOA_DATABASE_URL: urlOf(database), STOA_DATA_DIR: scratchFolder() }, args, signal, onOut);
 }
 
 /** The same with settings of any kind. */

@@ -1,4 +1,4 @@
-// Checks the board's log in the database: docs/fsck-columns.md lists what each column is compared with.
+// Checks the board's log: docs/fsck-columns.md lists what each column is compared with.
 import { StoredDamage } from "../../errors.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
@@ -16,6 +16,7 @@ import type { Tree } from "../../tlog/tree/proofs.ts";
 import { sha256, verifyEd25519 } from "../crypto.ts";
 import { checkCommitments, checkDeletions, checkRemovedTexts } from "./commitment-check.ts";
 import { EntriesCheck } from "./entries-check.ts";
+import { checkFolder } from "./folder-check.ts";
 import { repairTile, TileCheck } from "./tile-check.ts";
 
 /** An entry of the outbox that is older than this, in milliseconds, is a finding. */
@@ -25,18 +26,19 @@ const maxOutboxRows = 100;
 
 /**
  * Checks that the entries have no gaps and lead to the root and to the signed note, that tiles follow from them, that acts and
- * receipts are in the log up to its positions, that each text agrees with its newest commitment, and that nothing waits for
- * long. Services may write meanwhile. Its memory is bounded.
+ * receipts are in the log up to its positions, that each text agrees with its newest commitment, that nothing waits for
+ * long, and the log folder, if there is one. Services may write meanwhile. Its memory is bounded.
  * @param db a reader whose statements may take long
  * @param repairIn the database in which tiles are written, and texts are added that are not in the log; without it nothing is
  * changed
- * @param now milliseconds since 1970 (UTC)
+ * @param options.folder the log folder of a replica
+ * @param options.now milliseconds since 1970 (UTC)
  * @throws StoaError `unavailable`; the reason of `signal`
  */
 export async function* checkLog(
   db: Queryable,
   signal: AbortSignal,
-  now: () => number,
+  { folder, now }: { folder: string; now: () => number },
   repairIn?: Database,
 ): AsyncGenerator<Outcome, void> {
   try {
@@ -49,6 +51,7 @@ export async function* checkLog(
     yield* unrepaired(checkRemovedTexts(db));
     yield* unrepaired(checkDeletions(db));
     yield* unrepaired(checkOutbox(db, now()));
+    if (identity !== undefined) yield* unrepaired(checkFolder(folder, db, identity, signal));
   } catch (error) {
     if (!(error instanceof StoredDamage)) yield { finding: leftOut("log_entries", error), repaired: false };
     else yield { finding: { subject: "log_head", key: { id: 1 }, problem: error.message }, repaired: false };

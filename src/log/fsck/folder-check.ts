@@ -1,0 +1,82 @@
+// Checks the log folder of a replica. That may append to it meanwhile, so only what its checkpoint covers is read.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { StoredDamage } from "../../errors.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
+import type { Finding } from "../../store/recount/finding.ts";
+import { readLogHead } from "../../store/tables/log-head.ts";
+import type { LogIdentity } from "../../store/tables/log-identity.ts";
+import { equalBytes } from "../../tlog/encoding.ts";
+import { TlogError } from "../../tlog/error.ts";
+import { openCheckpoint } from "../../tlog/notes/checkpoint.ts";
+import { parseVkey } from "../../tlog/notes/key.ts";
+import { TiledTree } from "../../tlog/tiles/tiled-tree.ts";
+import type { Tree } from "../../tlog/tree/proofs.ts";
+import { sha256, verifyEd25519 } from "../crypto.ts";
+import { Segments, segmentEntries, segmentOf } from "../folder/segments.ts";
+import { readTile } from "../publisher/extend.ts";
+
+/** Nothing is found where there is no folder, or none that this account may read: fsck may run on another machine. */
+export async function* checkFolder(
+  path: string,
+  db: Queryable,
+  { vkey }: LogIdentity,
+  signal: AbortSignal,
+): AsyncGenerator<Finding, void> {
+  const of = (problem: string) => ({ subject: "log_folder.checkpoint", key: {}, problem });
+  const segments = new Segments(join(path, "entries"));
+  let tree: Tree;
+  try {
+    const note = await readFile(join(path, "checkpoint"));
+    // A folder that was only begun has an empty file.
+    if (note.length === 0) return;
+    tree = (await openCheckpoint(note, [await parseVkey(vkey, sha256)], verifyEd25519)).checkpoint;
+  } catch (error) {
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    const isLost = code === "ENOENT" && (await segments.hasEntries());
+    if (isLost || !["ENOENT", "ENOTDIR", "EACCES"].includes(code)) yield of(message);
+    return;
+  }
+  // Older files may have been deleted.
+  const numbers = (await segments.names()).filter((name) => /^\d+$/.test(name)).map(Number);
+  const newest = Number(segmentOf(tree.size - 1));
+  for (let number = Math.min(newest, ...numbers); number <= newest; number++) {
+    signal.throwIfAborted();
+    const problem = await problemOf(segments, number * segmentEntries, tree);
+    if (problem !== undefined) yield { subject: "log_folder.entries", key: { file: number }, problem };
+  }
+  const problem = await contradiction(db, tree);
+  if (problem !== undefined) yield of(problem);
+}
+
+/** Hashes the entries of a file onto the range before it, which must give that of the next file, or the root. */
+async function problemOf(segments: Segments, first: number, { size, root }: Tree): Promise<string | undefined> {
+  const segment = segmentOf(first);
+  const end = Math.min(size, first + segmentEntries);
+  try {
+    const range = await segments.readRange(segment);
+    if (range.size !== first) return "its range is of another file";
+    for await (const entries of segments.read(segment, end - first)) range.appendAll(entries);
+    if (range.size < end) return "it was cut off";
+    if (end === size)
+      return equalBytes(range.root(), root) ? undefined : "it does not lead to the root of the checkpoint";
+    const next = await segments.readRange(segmentOf(end));
+    return equalBytes(range.toBytes(), next.toBytes()) ? undefined : "it does not lead to the range of the next file";
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** What the database's log has against a published tree. It is committed there before it is published. */
+async function contradiction(db: Queryable, { size, root }: Tree): Promise<string | undefined> {
+  const head = await readLogHead(db);
+  if (head.size < size) return `it has ${size} entries, and the database has ${head.size}: see recover --log`;
+  try {
+    const tree = await TiledTree.open(head, ({ level, index, width }) => readTile(db, level, index, width), sha256);
+    return equalBytes(await tree.root(size), root) ? undefined : "the database's log does not begin with its tree";
+  } catch (error) {
+    // Damaged tiles are findings of their own.
+    if (error instanceof TlogError || error instanceof StoredDamage) return undefined;
+    throw error;
+  }
+}
