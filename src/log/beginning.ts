@@ -51,16 +51,19 @@ export function firstEntry(
  * Compares the operator's settings with the log that there is.
  * @param origin STOA_LOG_ORIGIN, if it is set
  * @param key the key that this replica has, if it has one
- * @throws Error with one line
+ * @returns one line on what is wrong; undefined if nothing is
  */
-export function checkIdentity(log: LogIdentity, origin: string | undefined, key: SignerKey | undefined): void {
+export function findWrongSetting(
+  log: LogIdentity,
+  origin: string | undefined,
+  key: SignerKey | undefined,
+): string | undefined {
   if (origin !== undefined && origin !== log.origin) {
-    throw new Error(`STOA_LOG_ORIGIN is ${origin}, but this log began as ${log.origin}, which cannot change.`);
+    return `STOA_LOG_ORIGIN is ${origin}, but this log began as ${log.origin}, which cannot change.`;
   }
-  if (key !== undefined && formatVkey(key) !== log.vkey) {
-    throw new Error(
-      `The key file of the log is of ${formatVkey(key)}, and this log began with ${log.vkey}. The key of a log cannot change:` +
-        " restore its key file, or leave this replica without one.",
-    );
-  }
+  if (key === undefined || formatVkey(key) === log.vkey) return undefined;
+  return (
+    `The key file of the log is of ${formatVkey(key)}, and this log began with ${log.vkey}. The key of a log cannot change:` +
+    " restore its key file, or leave this replica without one."
+  );
 }

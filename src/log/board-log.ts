@@ -5,7 +5,7 @@ import { type LogIdentity, readLogIdentity } from "../store/tables/log-identity.
 import { Ticker } from "../timing/ticker.ts";
 import { formatVkey, type NoteKey, parseVkey } from "../tlog/notes/key.ts";
 import type { SignerKey } from "../tlog/notes/signer-key.ts";
-import { begin, checkIdentity } from "./beginning.ts";
+import { begin, findWrongSetting } from "./beginning.ts";
 import { sha256, signerOf } from "./crypto.ts";
 import { Import } from "./import.ts";
 import { OutboxWatch } from "./outbox-watch.ts";
@@ -86,7 +86,8 @@ export class BoardLog {
     const identity = (await readLogIdentity(db.reader(signal))) ?? (await log.#begin(signal));
     if (identity !== undefined) {
       // `key` is what this replica had before. A key that `#begin` has just made is that of the log.
-      checkIdentity(identity, origin, key);
+      const wrong = findWrongSetting(identity, origin, key);
+      if (wrong !== undefined) throw new Error(wrong);
       await log.#start(identity, signal);
     }
     log.#watch();
@@ -141,8 +142,14 @@ export class BoardLog {
   }
 
   async #begin(signal: AbortSignal): Promise<LogIdentity | undefined> {
-    const { db, now, key, makeKey, mayBegin, hasReplicas, path } = this.#options;
+    const { db, now, origin, key, makeKey, mayBegin, hasReplicas, path } = this.#options;
     if (!mayBegin || (key === undefined && makeKey === undefined)) return undefined;
+    // A log that has begun under the wrong name keeps it for good.
+    if (key !== undefined && origin !== undefined && origin !== key.name) {
+      throw new Error(
+        `STOA_LOG_ORIGIN is ${origin}, but the key file of the log is of ${key.name}: change one of them.`,
+      );
+    }
     // A second log by the same key would contradict the one that this replica has published.
     if (await hasCheckpoint(path)) {
       this.#whyNone = `The log folder ${path} is of a log, and the database has none, as after a restore of a backup from before.`;
@@ -157,11 +164,13 @@ export class BoardLog {
   }
 
   async #start(identity: LogIdentity, signal: AbortSignal): Promise<void> {
-    const { db, path, log, key: own, lookMs, onIdentity } = this.#options;
+    const { db, path, log, origin, key: own, lookMs, onIdentity } = this.#options;
     onIdentity(identity);
     const key = await parseVkey(identity.vkey, sha256);
     const signs = own !== undefined && formatVkey(own) === identity.vkey;
-    if (own !== undefined && !signs) log.error({}, "the log that has begun has another key than this replica");
+    // A start has compared them already; this log may be one that another replica has begun since.
+    const wrong = findWrongSetting(identity, origin, own);
+    if (wrong !== undefined) log.error({}, wrong);
     const signer = signs ? signerOf(own) : undefined;
     const publisher = new Publisher({ db, path, key, signer, log, lookMs: lookMs?.notes });
     try {

@@ -79,6 +79,26 @@ it("a start stops with one line for a key or an origin that are not those of the
   expect(await failure(db, { STOA_LOG_KEY_FILE: keyFile(keyText), STOA_LOG_ORIGIN: key.name })).toBe("it started");
 });
 
+it("no log begins with a key of another name than the setting says", async () => {
+  const db = await createDatabaseWithSchema();
+  expect(await failure(db, { STOA_LOG_KEY_FILE: keyFile(keyText), STOA_LOG_ORIGIN: "other.example/log" })).toBe(
+    "STOA_LOG_ORIGIN is other.example/log, but the key file of the log is of stoa.example/log: change one of them.",
+  );
+  expect(await identityIn(db)).toEqual([]);
+});
+
+it("a replica says so when the log that another one has begun has another name or key than its own", async () => {
+  const overrides = { logLookMs: { identity: 20 } };
+  const config = (origin: string | undefined, keyText?: string) => ({ boardLog: { mayBegin: false, origin, keyText } });
+  const { db, log } = await startService({ config: config("other.example/log"), overrides });
+  const other = formatSignerKey(await testKey("stoa.example/log", 8));
+  const keyed = await startService({ db, config: config(undefined, other), overrides });
+  await startService({ db, config: { boardLog } });
+  const says = (lines: typeof log, text: RegExp) => () => lines.some(({ msg }) => text.test(String(msg)));
+  await waitUntil("a line on the name", says(log, /^STOA_LOG_ORIGIN is other\.example\/log, but this log began/));
+  await waitUntil("a line on the key", says(keyed.log, /^The key file of the log is of .*, and this log began with/));
+});
+
 it("a start stops with one line for a key file that others may read, or that holds no key", async () => {
   const db = await createDatabaseWithSchema();
   const readable = keyFile(keyText, 0o640);
