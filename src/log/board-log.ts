@@ -1,5 +1,3 @@
-import { stat } from "node:fs/promises";
-import { join } from "node:path";
 import type { Database } from "../store/database/database.ts";
 import { type LogIdentity, readLogIdentity } from "../store/tables/log-identity.ts";
 import { Ticker } from "../timing/ticker.ts";
@@ -7,6 +5,7 @@ import { formatVkey, type NoteKey, parseVkey } from "../tlog/notes/key.ts";
 import type { SignerKey } from "../tlog/notes/signer-key.ts";
 import { begin, findWrongSetting } from "./beginning.ts";
 import { sha256, signerOf } from "./crypto.ts";
+import { LogFolder } from "./folder/log-folder.ts";
 import { Import } from "./import.ts";
 import { OutboxWatch } from "./outbox-watch.ts";
 import { Publisher, type PublisherLog } from "./publisher/publisher.ts";
@@ -151,7 +150,7 @@ export class BoardLog {
       );
     }
     // A second log by the same key would contradict the one that this replica has published.
-    if (await hasCheckpoint(path)) {
+    if (await LogFolder.isOfLog(path)) {
       this.#whyNone = `The log folder ${path} is of a log, and the database has none, as after a restore of a backup from before.`;
       return undefined;
     }
@@ -220,13 +219,4 @@ export class BoardLog {
     this.#tickers.push(new Ticker(lookMs?.identity ?? defaultIdentityLookMs, look, onFailure));
     this.#tickers.push(new Ticker(outboxLookMs, lookAtOutbox, onFailure));
   }
-}
-
-/** Whether a log folder has a checkpoint. A folder that was only begun has an empty file. */
-async function hasCheckpoint(path: string): Promise<boolean> {
-  const found = await stat(join(path, "checkpoint")).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
-    throw error;
-  });
-  return found !== undefined && found.size > 0;
 }

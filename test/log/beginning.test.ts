@@ -1,12 +1,15 @@
 // Key and origin of the log: who begins it, and which of them a start refuses.
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { expect, it } from "vitest";
 import { startApp } from "../../src/app/app.ts";
 import { readConfig } from "../../src/config/config.ts";
+import { treeHasher } from "../../src/log/crypto.ts";
+import { LogFolder } from "../../src/log/folder/log-folder.ts";
 import { formatVkey } from "../../src/tlog/notes/key.ts";
 import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
+import { CompactRange } from "../../src/tlog/tree/compact-range.ts";
 import { operateWith } from "../operator/support.ts";
 import { createDatabaseWithSchema, type TestDatabase } from "../support/database.ts";
 import { urlOf } from "../support/process.ts";
@@ -14,7 +17,7 @@ import { scratchFolder } from "../support/scratch-folder.ts";
 import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 import { testKey } from "../tlog/node-functions.ts";
-import { key } from "./support.ts";
+import { GrowingLog, key, never, receiptEntry } from "./support.ts";
 
 const keyText = `${formatSignerKey(key)}\n`;
 const boardLog = { mayBegin: true, origin: undefined, keyText };
@@ -134,14 +137,38 @@ it("a start stops with one line for a key file that others may read, or that hol
   expect(await identityIn(db)).toHaveLength(1);
 });
 
-it("no log begins where the folder has a checkpoint and the database has no log", async () => {
-  const db = await createDatabaseWithSchema();
-  const dataDir = scratchFolder();
-  mkdirSync(join(dataDir, "log"));
-  writeFileSync(join(dataDir, "log", "checkpoint"), "some note\n");
-  const service = await startService({ db, config: { boardLog, dataDir } });
-  expect((await service.rest("/readyz")).body.warning).toMatch(/log folder .* is of a log, and the database has none/);
-  expect(await identityIn(db)).toEqual([]);
+it("no log begins where the folder has a checkpoint, or entries without one, and the database has no log", async () => {
+  for (const lost of [undefined, "empty", "missing"]) {
+    const log = await GrowingLog.begin();
+    const dataDir = scratchFolder();
+    const path = join(dataDir, "log");
+    const publisher = await log.publisher(path);
+    await publisher.publish(never);
+    await publisher.stop();
+    if (lost === "empty") truncateSync(join(path, "checkpoint"));
+    if (lost === "missing") rmSync(join(path, "checkpoint"));
+    const service = await startService({ config: { boardLog, dataDir } });
+    expect((await service.rest("/readyz")).body.warning).toMatch(
+      /log folder .* is of a log, and the database has none/,
+    );
+    expect(await identityIn(service.db)).toEqual([]);
+  }
+});
+
+it("a log begins in a folder that was begun and published nothing, also by a version whose mark was empty", async () => {
+  for (const isOld of [false, true]) {
+    const dataDir = scratchFolder();
+    const folder = await LogFolder.open(join(dataDir, "log"), key);
+    await folder.begin(new CompactRange(treeHasher));
+    const extension = folder.extend();
+    if (!isOld) await extension.append([receiptEntry(1)]);
+    await extension.sync();
+    folder.close();
+    if (isOld) truncateSync(join(folder.path, "checkpoint"));
+    const service = await startService({ config: { boardLog, dataDir } });
+    expect((await service.rest("/readyz")).body.warning).toBeUndefined();
+    expect(await identityIn(service.db)).toHaveLength(1);
+  }
 });
 
 it("stoa keygen writes a key that only its owner may read, and leaves an existing file", async () => {

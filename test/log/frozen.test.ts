@@ -122,6 +122,7 @@ it.each<[what: string, damage: (path: string) => void, why: RegExp, size?: 0]>([
     0,
   ],
   ["a checkpoint that is missing", (path) => rmSync(join(path, "checkpoint")), /checkpoint is missing/, 0],
+  ["an empty checkpoint", (path) => truncateSync(join(path, "checkpoint")), /checkpoint is missing or empty/, 0],
 ])("a folder with %s signs nothing", async (_, damage, why, size) => {
   const { log, path, publisher } = await published();
   await publisher.stop();

@@ -4,7 +4,7 @@ import { takeLock } from "../../process/folder-lock.ts";
 import { KeptFolder } from "../../process/kept-folder.ts";
 import { makeFolder } from "../../process/make-folder.ts";
 import { syncFolder } from "../../process/whole-file.ts";
-import { equalBytes, toHex } from "../../tlog/encoding.ts";
+import { equalBytes, toHex, toUtf8 } from "../../tlog/encoding.ts";
 import { TlogError } from "../../tlog/error.ts";
 import { openCheckpoint } from "../../tlog/notes/checkpoint.ts";
 import type { NoteKey } from "../../tlog/notes/key.ts";
@@ -21,6 +21,8 @@ interface Stored {
 }
 
 const checkpointName = "checkpoint";
+/** What stands in the place of the checkpoint before the first. An empty file would look like one that was cut off. */
+const begunMark = toUtf8("no checkpoint yet\n");
 
 /**
  * The folder in which a replica keeps the newest note that it has published, and the entries of that tree. It is outside the
@@ -53,6 +55,17 @@ export class LogFolder {
     }
   }
 
+  /** Whether something was published from a folder, or may have been: it may be damaged. */
+  static async isOfLog(path: string): Promise<boolean> {
+    try {
+      const note = await readNote(path);
+      return note === undefined ? await new Segments(join(path, "entries")).hasEntries() : !equalBytes(note, begunMark);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOTDIR") return false;
+      throw error;
+    }
+  }
+
   private constructor(folder: KeptFolder, segments: Segments, unlock: () => void, stored: Stored | undefined) {
     this.path = folder.path;
     this.#folder = folder;
@@ -78,8 +91,8 @@ export class LogFolder {
   async begin(range: CompactRange): Promise<void> {
     await this.#segments.make();
     await this.#segments.dropAfter(undefined, 0);
-    // Entries without a checkpoint mean that the checkpoint was lost.
-    await this.#folder.write(checkpointName, new Uint8Array());
+    // Entries without this mark and without a checkpoint mean that the checkpoint was lost.
+    await this.#folder.write(checkpointName, begunMark);
     this.#stored = { tree: undefined, range, bytes: 0 };
   }
 
@@ -185,18 +198,25 @@ async function* readSegment(segments: Segments, segment: string, count: number):
   if (read < count) throw new FolderDamage(`${segments.pathOf(segment)} was cut off`);
 }
 
-/** @returns undefined before the first checkpoint. @throws FolderDamage; Error of the file system */
-async function load(folder: KeptFolder, segments: Segments, key: NoteKey): Promise<Stored | undefined> {
-  const path = join(folder.path, checkpointName);
-  const note = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+/** What is in the place of the checkpoint; undefined if nothing is. */
+async function readNote(path: string): Promise<Buffer | undefined> {
+  const note = await readFile(join(path, checkpointName)).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
     throw error;
   });
+  // Earlier versions began a folder with an empty file.
+  return note?.length === 0 ? undefined : note;
+}
+
+/** @returns undefined before the first checkpoint. @throws FolderDamage; Error of the file system */
+async function load(folder: KeptFolder, segments: Segments, key: NoteKey): Promise<Stored | undefined> {
+  const path = join(folder.path, checkpointName);
+  const note = await readNote(folder.path);
   if (note === undefined) {
-    if (await segments.hasEntries()) throw new FolderDamage(`${path} is missing`);
+    if (await segments.hasEntries()) throw new FolderDamage(`${path} is missing or empty`);
     return undefined;
   }
-  if (note.length === 0) return undefined;
+  if (equalBytes(note, begunMark)) return undefined;
   let tree: SignedTree;
   try {
     const { size, root } = (await openCheckpoint(note, [key], verifyEd25519)).checkpoint;
