@@ -1,4 +1,5 @@
 import type { Database } from "../store/database/database.ts";
+import { readLogHead } from "../store/tables/log-head.ts";
 import { type LogIdentity, readLogIdentity } from "../store/tables/log-identity.ts";
 import { Ticker } from "../timing/ticker.ts";
 import { formatVkey, type NoteKey, parseVkey } from "../tlog/notes/key.ts";
@@ -149,9 +150,13 @@ export class BoardLog {
         `STOA_LOG_ORIGIN is ${origin}, but the key file of the log is of ${key.name}: change one of them.`,
       );
     }
-    // A second log by the same key would contradict the one that this replica has published.
-    if (await LogFolder.isOfLog(path)) {
-      this.#whyNone = `The log folder ${path} is of a log, and the database has none, as after a restore of a backup from before.`;
+    // A second log by the same key would contradict the one that was published.
+    const isOfLog = await LogFolder.isOfLog(path);
+    if (isOfLog || (await readLogHead(db.priority.reader(signal))).restored !== 0) {
+      const known = isOfLog ? `The log folder ${path} is of a log` : "A log may have been published";
+      this.#whyNone =
+        `${known}, and the database has none, as after a restore of a backup from before. Stop all replicas and run:` +
+        " npm run stoa -- recover --log";
       return undefined;
     }
     // While nothing may be written, the board serves on without a log.
@@ -187,6 +192,7 @@ export class BoardLog {
     const tiles = new PublishedTiles(db, published, this.#stopping.signal);
     const noteCheck = (item: string, agrees: boolean) => this.#noteCheck(item, agrees);
     const proofs = new ItemProofs({ db, published, tiles, outbox: this.#outbox, noteCheck });
+    this.#whyNone = undefined;
     this.#open = { identity, key, publisher, tiles, proofs, signs };
     if (signs) this.#sequence(publisher, identity);
   }

@@ -30,7 +30,10 @@ export async function beginLogAnew(context: OperatorContext, origin: string, jso
   return withDatabase(context, { writes: true, connections: 2 }, async (db) => {
     await checkMigrated(db, signal);
     const identity = await readLogIdentity(db.reader(signal));
-    if (identity === undefined) throw new Error("the database has no log: a start with a key begins one");
+    if (identity === undefined)
+      throw new Error(
+        "the database has no log: a start with a key begins one. If it has lost one, run recover --log first",
+      );
     const before = await parseVkey(identity.vkey, sha256);
     const fresh = checkKey(key, origin, before);
     const archive = `before-${fresh.id}`;

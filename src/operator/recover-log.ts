@@ -3,7 +3,8 @@ import { exitStatus } from "../cli/command.ts";
 import { sha256 } from "../log/crypto.ts";
 import { LogFolder } from "../log/folder/log-folder.ts";
 import { FolderDamage } from "../log/folder/segments.ts";
-import { recoverLog } from "../log/recovery/recover-log.ts";
+import { readKey } from "../log/key-file.ts";
+import { beginAgain, recoverLog } from "../log/recovery/recover-log.ts";
 import { type LogSource, openSource, sourceOf } from "../log/recovery/sources.ts";
 import type { Database } from "../store/database/database.ts";
 import { readLogHead } from "../store/tables/log-head.ts";
@@ -29,12 +30,16 @@ const progressEntries = 10_000;
 /** Puts published entries that the database has lost back into it. @returns the exit status */
 export function runLogRecovery(context: OperatorContext, { from, asIs, json }: RecoveryArguments): Promise<number> {
   return withDatabase(context, { writes: true, connections: 2, timeoutMs }, async (db) => {
-    const { signal, note } = context;
+    const { config, signal, note } = context;
     await checkMigrated(db, signal);
     const identity = await readLogIdentity(db.reader(signal));
-    if (identity === undefined) throw new Error("the database has no log; restore a newer backup, which has one");
-    const key = await parseVkey(identity.vkey, sha256);
-    const path = resolve(context.config.dataDir, "log");
+    const path = resolve(config.dataDir, "log");
+    const key = await (identity ? parseVkey(identity.vkey, sha256) : readKey(path, config.boardLog.keyText));
+    if (key === undefined) {
+      throw new Error(
+        "the database has no log. If it has lost one, run the command on a replica that has the log's key",
+      );
+    }
     const own = await openOwn(path, key);
     const sources: LogSource[] = [];
     try {
@@ -44,6 +49,11 @@ export function runLogRecovery(context: OperatorContext, { from, asIs, json }: R
       await checkNewest(db, own.source, asIs, signal);
       const [newest, other] = sources.toSorted((a, b) => b.tree.size - a.tree.size);
       if (newest !== undefined && other !== undefined) await checkAgree(newest, other);
+      if (identity === undefined) {
+        if (newest !== undefined) await beginAgain(newest, { db, now: Date.now, signal });
+        else if (own.damage !== undefined)
+          throw new Error("the database has no log, and this folder cannot give it one");
+      }
       await recover(db, newest, json, context);
     } finally {
       for (const source of sources) source.close();
@@ -72,6 +82,10 @@ async function recover(
     const { from, to } = done.kind === "put_back" ? done : { from: null, to: null };
     const { size } = await readLogHead(db.reader(signal));
     out(JSON.stringify({ ok: true, size, source, from, to }));
+    return;
+  }
+  if (done.kind === "complete" && done.size === 0) {
+    out("the database has no log: a start with a key begins one");
     return;
   }
   if (done.kind === "complete") out(`the log is complete: the database has its ${done.size} entries`);

@@ -1,4 +1,5 @@
 import type { Database } from "../../store/database/database.ts";
+import { beginLog } from "../../store/tables/log-beginning.ts";
 import { insertLogEntries, listLogEntries, type NewLogEntry } from "../../store/tables/log-entries.ts";
 import { advanceLogHead, type LogHead, putLogNote, putLogRestored, readLogHead } from "../../store/tables/log-head.ts";
 import { growLogTile } from "../../store/tables/log-tiles.ts";
@@ -8,9 +9,9 @@ import { TlogError } from "../../tlog/error.ts";
 import { appendToTiles } from "../../tlog/tiles/growth.ts";
 import type { Tile } from "../../tlog/tiles/tile-path.ts";
 import { TiledTree } from "../../tlog/tiles/tiled-tree.ts";
-import type { CompactRange } from "../../tlog/tree/compact-range.ts";
+import { CompactRange } from "../../tlog/tree/compact-range.ts";
 import type { Tree } from "../../tlog/tree/proofs.ts";
-import { sha256 } from "../crypto.ts";
+import { sha256, treeHasher } from "../crypto.ts";
 import { itemOf } from "../item-of-entry.ts";
 import { readTile } from "../publisher/extend.ts";
 import type { LogSource } from "./sources.ts";
@@ -68,6 +69,25 @@ export async function recoverLog(source: LogSource | undefined, options: Recover
   }
   await adopt(head, range, source, lost, options);
   return { kind: "put_back", ...lost };
+}
+
+/**
+ * Begins a log again that the database lacks because it was restored from a backup from before. It stays frozen until
+ * `recoverLog` has put back the other entries.
+ * @throws Error with one line if the source does not have every entry; FolderDamage
+ */
+export async function beginAgain(source: LogSource, { db, signal }: RecoverOptions): Promise<void> {
+  await checkEntries(source, new CompactRange(treeHasher), { from: 0, to: source.tree.size });
+  for await (const [bytes = new Uint8Array()] of source.entries(0, 1)) {
+    const entry = parseEntry(bytes);
+    if (entry.type !== "log") throw new Error(`${source.name} does not begin with the entry of a log`);
+    const identity = { origin: entry.origin, vkey: entry.vkey, beginsAt: Date.parse(entry.ts) };
+    const [text, leaf] = [fromUtf8(bytes) as string, Buffer.from(treeHasher.leaf(bytes))];
+    await db.transaction(signal, async (tx) => {
+      if (!(await beginLog(tx, identity, text, leaf))) throw new Error("a log has begun meanwhile: stop all replicas");
+      await putLogRestored(tx, true);
+    });
+  }
 }
 
 /**

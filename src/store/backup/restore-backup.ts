@@ -38,6 +38,8 @@ export interface RestoreOptions {
   db: Database;
   /** The account of the service. */
   serving: NamedDatabase;
+  /** Whether a log may have been published that the backup lacks, because it is from before. */
+  mayLackLog: boolean;
   signal: AbortSignal;
 }
 
@@ -48,7 +50,7 @@ export interface RestoreOptions {
  *   when the client program fails; the signal's reason
  */
 export async function restoreBackup(options: RestoreOptions): Promise<void> {
-  const { header, serving, db, signal } = options;
+  const { header, serving, mayLackLog, db, signal } = options;
   const problem = findSchemaProblem(header, await readMigrations());
   if (problem !== undefined) throw new Error(problem);
   await checkUnused(serving, signal);
@@ -66,9 +68,9 @@ export async function restoreBackup(options: RestoreOptions): Promise<void> {
     await keepIdsTaken(options);
     await checkRestored(options);
     // A backup of an older version may lack the tables of the log.
-    const mayHaveLog = (await listTables(reader)).has("log_head");
+    const hasTables = (await listTables(reader)).has("log_head");
     await db.transaction(signal, async (tx) => {
-      if (mayHaveLog && (await readLogHead(tx)).size > 0) await putLogRestored(tx, true);
+      if (hasTables && (mayLackLog || (await readLogHead(tx)).size > 0)) await putLogRestored(tx, true);
       await tx.run("DELETE FROM schema_migrations WHERE version = ?", [restoreMark.version]);
     });
   });

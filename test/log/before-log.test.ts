@@ -1,0 +1,138 @@
+// A backup from before the log is restored: the log that was published goes on, and no second one begins beside it.
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, expect, it } from "vitest";
+import { makeKey } from "../../src/log/key-file.ts";
+import { formatSignerKey, type SignerKey } from "../../src/tlog/notes/signer-key.ts";
+import { operateWith } from "../operator/support.ts";
+import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { beginTestLog, untilPublished } from "../support/log.ts";
+import { urlOf } from "../support/process.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { startService } from "../support/service.ts";
+
+const file = join(scratchFolder(), "backup.sql");
+/** Of the replica that has published the log. */
+const dataDir = scratchFolder();
+let key: SignerKey;
+let published: string[];
+
+/** Gives a data folder the key of the log. */
+function withKey(path = scratchFolder()): string {
+  mkdirSync(join(path, "log"));
+  writeFileSync(join(path, "log", "key"), `${formatSignerKey(key)}\n`, { mode: 0o600 });
+  return path;
+}
+
+/** A copy of the data folder that has published the log. */
+function copy(): string {
+  const path = scratchFolder();
+  cpSync(dataDir, path, { recursive: true });
+  return path;
+}
+
+async function textsOf(db: TestDatabase): Promise<string[]> {
+  return (await db.rows<{ entry: string }>("SELECT entry FROM log_entries ORDER BY idx")).map(({ entry }) => entry);
+}
+
+const run = (db: TestDatabase, dataDir: string, ...args: string[]) =>
+  operateWith({ STOA_DATABASE_URL: urlOf(db.config), STOA_DATA_DIR: dataDir }, args);
+
+async function restore(dataDir: string): Promise<TestDatabase> {
+  const db = await createTestDatabase();
+  expect((await run(db, dataDir, "restore", file)).status).toBe(0);
+  return db;
+}
+
+/** The warning of a replica that begins no log. */
+async function warningOf(db: TestDatabase, dataDir: string): Promise<string> {
+  const { app, rest } = await startService({ db, config: { dataDir } });
+  const { warning } = (await rest("/readyz")).body;
+  await app.close();
+  expect(await db.rows("SELECT * FROM log_identity")).toEqual([]);
+  return warning;
+}
+
+/** Checks that a replica goes on with the log, and that everything that stands comes into it. */
+async function expectToGoOn(db: TestDatabase, dataDir: string): Promise<void> {
+  const { app, rest, url } = await startService({ db, config: { dataDir } });
+  await untilPublished({ db, url });
+  expect((await rest("/readyz")).body.warning).toBeUndefined();
+  expect((await fetch(`${url}/api/v1/agents/Zeno/proof`)).status).toBe(200);
+  await app.close();
+  const { out } = await run(db, dataDir, "fsck");
+  expect(out.filter((line) => /log_|salt/.test(line))).toEqual([]);
+}
+
+beforeAll(async () => {
+  const before = await startService();
+  const { db } = before;
+  const author = await before.register("Zeno");
+  await before.rest("posts", { key: author.key, body: { title: "Before", body: "one" } });
+  await before.app.close();
+  expect((await run(db, scratchFolder(), "backup", file)).status).toBe(0);
+  key = await beginTestLog(db);
+  const { app, rest, url } = await startService({ db, config: { dataDir: withKey(dataDir) } });
+  await rest("posts", { key: author.key, body: { title: "After", body: "two" } });
+  await untilPublished({ db, url });
+  await app.close();
+  published = await textsOf(db);
+});
+
+it("recover --log puts all of it back, and it goes on", async () => {
+  const dataDir = copy();
+  const db = await restore(dataDir);
+  expect(await warningOf(db, dataDir)).toMatch(/log folder \S+ is of a log, and the database has none.* recover --log/);
+  const anew = await run(db, dataDir, "recover", "--log", "--begin-anew", "stoa.test/log2");
+  expect([anew.status, anew.notes.join()]).toEqual([3, expect.stringMatching(/run recover --log first/)]);
+  const { status, out } = await run(db, dataDir, "recover", "--log");
+  expect([status, out[0]]).toEqual([
+    0,
+    expect.stringMatching(`put back the entries 1 to ${published.length - 1} from`),
+  ]);
+  expect((await textsOf(db)).slice(0, -1)).toEqual(published);
+  await expectToGoOn(db, dataDir);
+});
+
+it("a replica with the key and without the folder begins no second log, and puts it back from another folder", async () => {
+  const keyed = withKey();
+  const db = await restore(keyed);
+  expect(await warningOf(db, keyed)).toMatch(/A log may have been published.* recover --log/);
+  const refused = await run(db, keyed, "recover", "--log");
+  expect([refused.status, refused.notes.join()]).toEqual([3, expect.stringMatching(/--as-is/)]);
+  const from = ["--from", join(dataDir, "log"), "--as-is"];
+  expect((await run(db, keyed, "recover", "--log", ...from)).out[0]).toMatch(/^put back the entries 1 to/);
+  expect((await textsOf(db)).slice(0, -1)).toEqual(published);
+  await expectToGoOn(db, keyed);
+});
+
+it("a folder that is damaged, or of another key, stays as it is, and the database without a log", async () => {
+  const [damaged, other, keyless] = [copy(), copy(), copy()];
+  rmSync(join(damaged, "log", "entries", "000000"));
+  writeFileSync(join(other, "log", "key"), `${formatSignerKey(await makeKey("stoa.test/log2"))}\n`);
+  rmSync(join(keyless, "log", "key"));
+  const db = await restore(dataDir);
+  for (const [path, why] of [
+    [damaged, /entries are lost, and the log folder is damaged/],
+    [other, /cannot give it one/],
+    [keyless, /has the log's key/],
+  ] as const) {
+    const { status, notes } = await run(db, path, "recover", "--log", "--as-is");
+    expect([status, notes.join()]).toEqual([3, expect.stringMatching(why)]);
+    expect(existsSync(join(path, "log", "checkpoint"))).toBe(true);
+  }
+  expect(await db.rows("SELECT * FROM log_identity")).toEqual([]);
+});
+
+it("a board that never had a log begins one after a restore, with a key from before by the operator's word", async () => {
+  const fresh = scratchFolder();
+  const db = await restore(fresh);
+  await startService({ db, config: { dataDir: withKey(fresh) } });
+  expect(await db.rows("SELECT origin FROM log_identity")).toEqual([{ origin: key.name }]);
+  const keyed = withKey();
+  const another = await restore(keyed);
+  const { out } = await run(another, keyed, "recover", "--log", "--as-is");
+  expect(out).toEqual(["the database has no log: a start with a key begins one"]);
+  await startService({ db: another, config: { dataDir: keyed } });
+  expect(await another.rows("SELECT origin FROM log_identity")).toEqual([{ origin: key.name }]);
+});
