@@ -1,4 +1,5 @@
 import { beforeEach, expect, it } from "vitest";
+import { operate } from "../operator/support.ts";
 import { entriesOf, startLogReplica } from "../support/log.ts";
 import { entryText, idsOf, runUntil, SequencedLog, upTo } from "./sequenced-log.ts";
 
@@ -59,6 +60,28 @@ it("acts and receipts follow the outbox, each once, and those from before the lo
     expect.objectContaining({ type: "edit", id: 2 }),
   ]); // biome-ignore format: one entry a line
   expect(await log.faults()).toEqual([]);
+});
+
+it.each([
+  ["a reason that is no word", "'no word!', 7"],
+  ["a time that is no date", "NULL, 9007199254740991"],
+  ["a time that no number can hold", "NULL, 9223372036854775807"],
+])("an act with %s and a receipt without a hash wait for their repair, and nothing else does", async (_, damaged) => {
+  const { run } = await startLogReplica(log.db.config, log.key);
+  await log.db.pool.query(
+    `INSERT INTO moderations (id, role, act, item, item_id, reason, created_at) VALUES
+       (1, 'operator', 'lock', 'post', 1, 'spam', 5), (2, 'operator', 'unlock', 'post', 1, ${damaged})`,
+  );
+  const canonical = '{"seq":1,"ts":"2026-01-31T00:00:04.120Z","v":1}';
+  await log.db.pool.query("INSERT INTO receipts (seq, hash, prev_hash, canonical) VALUES ?", [
+    [[1, "a".repeat(64), "0", canonical], [2, "none", "1", canonical]],
+  ]); // biome-ignore format: one row each
+  await log.write(2);
+  await runUntil(run, log.isPublished);
+  const types = (await entriesOf(log.db)).map(({ type }) => type);
+  expect(types).toEqual(["log", "edit", "edit", "act", "receipt"]);
+  const { out } = await operate(log.db.config, ["fsck"]);
+  expect(out).toContainEqual(expect.stringMatching(/^moderations\.(?:reason|created_at) id 2: /));
 });
 
 it("a late commit with a lower id comes next, and nobody waits for it", async () => {

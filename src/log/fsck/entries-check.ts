@@ -132,7 +132,7 @@ export class EntriesCheck {
     const beginsAt = this.#identity?.beginsAt ?? 0;
     if (acts.length > 0) {
       const rows = await listModerationsAfter(this.#db, this.#acts, this.#acts + acts.length, acts.length);
-      const right = new Map(rows.map((row) => [row.id, entryOfAct(row, beginsAt).entry]));
+      const right = new Map(rows.map((row) => [row.id, entryOfAct(row, beginsAt)?.entry]));
       for (const { idx, entry } of acts) yield* differs(idx, entry, right.get(++this.#acts), `act ${this.#acts}`);
     }
     if (receipts.length > 0) {

@@ -7,6 +7,7 @@ import { listModerationsAfter, type ModerationRow } from "../../store/tables/mod
 import { listReceiptSummaries, type ReceiptSummary } from "../../store/tables/receipts.ts";
 import type { Entry } from "../../tlog/entries/entry.ts";
 import { formatEntry } from "../../tlog/entries/entry-text.ts";
+import { TlogError } from "../../tlog/error.ts";
 
 /** How many entries one transaction adds at most. */
 export const maxBatch = 1_024;
@@ -43,13 +44,18 @@ export async function readPending(
   const outbox = await listOutbox(db, floor, maxBatch);
   const room = maxBatch - outbox.length;
   const newActs = (newestAct ?? 0) > acts && room > 0 ? await listModerationsAfter(db, acts, newestAct ?? 0, room) : [];
-  const records = withoutGap(newActs, acts, "id").map((act) => entryOfAct(act, beginsAt));
+  const records: NewLogEntry[] = [];
+  // fsck reports a damaged act or receipt. Everything before it goes on.
+  for (const act of withoutGap(newActs, acts, "id")) {
+    const record = entryOfAct(act, beginsAt);
+    if (record === undefined) break;
+    records.push(record);
+  }
   const actsThen = acts + records.length;
   const left = Math.min(room - records.length, (newestReceipt ?? 0) - receipts);
   const newReceipts = left > 0 ? await listReceiptSummaries(db, receipts, left) : [];
   for (const receipt of withoutGap(newReceipts, receipts, "seq")) {
     const record = entryOfReceipt(receipt, beginsAt);
-    // fsck reports a damaged receipt. Everything before it goes on.
     if (record === undefined) break;
     records.push(record);
   }
@@ -66,27 +72,34 @@ function withoutGap<Key extends string, Row extends Record<Key, number>>(
   return rows.slice(0, gap === -1 ? rows.length : gap);
 }
 
-/** The entry of an act. @param beginsAt as in `readPending` */
-export function entryOfAct(
-  { id, act, item, item_id, reason, role, created_at }: ModerationRow,
-  beginsAt: number,
-): NewLogEntry {
-  const ts = new Date(created_at).toISOString();
-  return {
-    item,
-    item_id,
-    entry: format({ type: "act", id, act, item, item_id, reason, role, ts }, created_at, beginsAt),
-  };
+/** The entry of an act. @param beginsAt as in `readPending`. @returns undefined if a value of the act cannot be right */
+export function entryOfAct(row: ModerationRow, beginsAt: number): NewLogEntry | undefined {
+  const { id, act, item, item_id, reason, role, created_at } = row;
+  const time = new Date(created_at);
+  if (Number.isNaN(time.getTime())) return undefined;
+  const entry: Entry = { type: "act", id, act, item, item_id, reason, role, ts: time.toISOString() };
+  return format({ item, item_id }, entry, created_at, beginsAt);
 }
 
-/** The entry of a receipt. @param beginsAt as in `readPending`. @returns undefined if the receipt's time cannot be read */
+/** The entry of a receipt. @param beginsAt as in `readPending`. @returns undefined if its time or hash cannot be read */
 export function entryOfReceipt({ seq, hash, tail }: ReceiptSummary, beginsAt: number): NewLogEntry | undefined {
   const [, ts] = /^"ts":"([-0-9T:.]{23}Z)","v":1\}$/.exec(tail.toString("latin1")) ?? [];
   const time = Date.parse(ts ?? "");
   if (ts === undefined || Number.isNaN(time)) return undefined;
-  return { item: "receipt", item_id: seq, entry: format({ type: "receipt", seq, hash, ts }, time, beginsAt) };
+  return format({ item: "receipt", item_id: seq }, { type: "receipt", seq, hash, ts }, time, beginsAt);
 }
 
-function format(entry: Entry, time: number, beginsAt: number): string {
-  return formatEntry(time < beginsAt ? { ...entry, imported: true } : entry);
+/** @returns undefined if the entry is malformed */
+function format(
+  about: Pick<NewLogEntry, "item" | "item_id">,
+  entry: Entry,
+  time: number,
+  beginsAt: number,
+): NewLogEntry | undefined {
+  try {
+    return { ...about, entry: formatEntry(time < beginsAt ? { ...entry, imported: true } : entry) };
+  } catch (error) {
+    if (error instanceof TlogError) return undefined;
+    throw error;
+  }
 }

@@ -110,6 +110,8 @@ export const moderationChecks = [
       isWord("item", storedWords.items),
       ["item_id", itemExists("t.item", "t.item_id"), "there is no such item"],
       reasonOrNone,
+      // The log writes years of four digits.
+      ["created_at", "t.created_at BETWEEN 0 AND 253402300799999", "it is no time"],
       isFlag("noted"),
     ],
   }),
