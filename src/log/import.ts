@@ -18,6 +18,8 @@ const maxOutbox = 1_024;
 const defaultTakeOverMs = 1_000;
 /** How many rows one transaction imports at most. Each has 40 KB at most. */
 const portion = 128;
+/** How many portions one run looks at, at most: the sequencer waits meanwhile. Most rows may be in the log already. */
+const maxPortions = 64;
 
 export interface ImportOptions {
   db: Database;
@@ -57,7 +59,7 @@ export class Import {
   }
 
   /**
-   * Imports rows until the outbox is full.
+   * Imports rows until the outbox is full, or many rows were looked at.
    * @param goesOn whether this replica has sequenced last. Another one imports only if the import stands still
    * @throws StoaError `unavailable`; the next run goes on
    */
@@ -67,11 +69,16 @@ export class Import {
     try {
       if (!goesOn && !(await this.#mayTakeOver(signal))) return;
       const waiting = await countOutbox(db.priority.reader(signal), outbox.floor, maxOutbox);
-      for (let room = maxOutbox - waiting; room > 0; ) {
+      let isStored = true;
+      for (let room = maxOutbox - waiting, left = maxPortions; room > 0 && left > 0; left--) {
         this.#position ??= await this.#readPosition(signal);
         if (this.#position === undefined) break;
-        room -= await this.#step(signal, this.#position);
+        const imported = await this.#step(signal, this.#position);
+        room -= imported;
+        isStored = imported > 0;
       }
+      const reached = textOf(this.#position);
+      if (!isStored && reached !== "") await db.transaction(signal, (tx) => putImported(tx, reached));
     } catch (error) {
       // Another replica may have imported, and the outcome of a transaction may be unknown.
       this.#position = undefined;

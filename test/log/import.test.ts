@@ -153,6 +153,16 @@ it("goes on where it stood after a failure, and another replica takes over", asy
   expect((await entriesOf(db)).filter(({ type }) => type === "post")).toHaveLength(300);
 });
 
+it("a run ends among rows that are in the log already, and another replica goes on from there", async () => {
+  await fill(1, 9_000);
+  await db.pool.query("UPDATE comments SET salt = REPEAT('s', 16)");
+  const key = await beginTestLog(db);
+  const replica = await startLogReplica(db.config, key);
+  await replica.import.run(signal, true);
+  expect([await identity(), replica.import.hasEnded]).toEqual([expect.stringMatching(/^comment [78]\d\d\d$/), false]);
+  await importAll(await startLogReplica(db.config, key));
+});
+
 it("waits while the outbox is full", async () => {
   await fill(1500);
   const key = await beginTestLog(db);
