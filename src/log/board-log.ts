@@ -88,7 +88,7 @@ export class BoardLog {
       // `key` is what this replica had before. A key that `#begin` has just made is that of the log.
       const wrong = findWrongSetting(identity, origin, key);
       if (wrong !== undefined) throw new Error(wrong);
-      await log.#start(identity, signal);
+      await log.#start(identity, signal, identity.beginsAt + (options.hasReplicas ? settleMs : 0));
     }
     log.#watch();
     return log;
@@ -167,7 +167,8 @@ export class BoardLog {
     return begin(given, { db, now, hasReplicas, signal });
   }
 
-  async #start(identity: LogIdentity, signal: AbortSignal): Promise<void> {
+  /** @param settledAt from when on every write adds its own entry, in milliseconds since 1970 (UTC) */
+  async #start(identity: LogIdentity, signal: AbortSignal, settledAt: number): Promise<void> {
     const { db, path, log, origin, key: own, lookMs, onIdentity } = this.#options;
     onIdentity(identity);
     const key = await parseVkey(identity.vkey, sha256);
@@ -194,13 +195,12 @@ export class BoardLog {
     const proofs = new ItemProofs({ db, published, tiles, outbox: this.#outbox, noteCheck });
     this.#whyNone = undefined;
     this.#open = { identity, key, publisher, tiles, proofs, signs };
-    if (signs) this.#sequence(publisher, identity);
+    if (signs) this.#sequence(publisher, identity, settledAt);
   }
 
-  #sequence(publisher: Publisher, { beginsAt }: LogIdentity): void {
-    const { db, log, now, hasReplicas } = this.#options;
+  #sequence(publisher: Publisher, { beginsAt }: LogIdentity, settledAt: number): void {
+    const { db, log, now } = this.#options;
     const sequencer = new Sequencer({ db, publisher, outbox: this.#outbox, beginsAt });
-    const settledAt = beginsAt + (hasReplicas ? settleMs : 0);
     const rows = new Import({ db, outbox: this.#outbox, now, settledAt });
     const run = async (signal: AbortSignal) => {
       await sequencer.run(signal);
@@ -212,11 +212,12 @@ export class BoardLog {
   }
 
   #watch(): void {
-    const { db, log, lookMs } = this.#options;
+    const { db, log, now, lookMs } = this.#options;
     const look = async (signal: AbortSignal) => {
       if (this.#open !== undefined) return;
       const identity = (await readLogIdentity(db.priority.reader(signal))) ?? (await this.#begin(signal));
-      if (identity !== undefined) await this.#start(identity, signal);
+      // This replica serves already: its writes may have begun without the log, however long ago that began.
+      if (identity !== undefined) await this.#start(identity, signal, Math.max(identity.beginsAt, now()) + settleMs);
     };
     const lookAtOutbox = async (signal: AbortSignal) => {
       if (this.#open !== undefined) await this.#outbox.look(db.priority.reader(signal));

@@ -1,6 +1,12 @@
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
+import { BoardLog } from "../../src/log/board-log.ts";
 import { importRowsLeft } from "../../src/log/import.ts";
+import { makeKey } from "../../src/log/key-file.ts";
+import { Database } from "../../src/store/database/database.ts";
 import { formatSignerKey, type SignerKey } from "../../src/tlog/notes/signer-key.ts";
+import { afterFile } from "../support/after-file.ts";
 import { createDatabaseWithSchema, type TestDatabase } from "../support/database.ts";
 import {
   type AnyEntry,
@@ -9,10 +15,14 @@ import {
   faultsOfLog,
   type LogReplica,
   startLogReplica,
+  testOrigin,
   untilPublished,
 } from "../support/log.ts";
 import { type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
 import { startService } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
+import { entryText } from "./sequenced-log.ts";
 
 const { signal } = new AbortController();
 let db: TestDatabase;
@@ -161,6 +171,30 @@ it("a run ends among rows that are in the log already, and another replica goes 
   await replica.import.run(signal, true);
   expect([await identity(), replica.import.hasEnded]).toEqual([expect.stringMatching(/^comment [78]\d\d\d$/), false]);
   await importAll(await startLogReplica(db.config, key));
+});
+
+it("of a log that begins while the board serves, it waits for the writes that began before", async () => {
+  const database = new Database({ address: db.config, connections: 4 });
+  afterFile(() => database.close());
+  const path = scratchFolder();
+  // As long as this is there, no log begins.
+  writeFileSync(join(path, "checkpoint"), "a note\n");
+  let now = Date.now();
+  const key = await makeKey(testOrigin);
+  const options = { db: database, path, now: () => now, origin: undefined, key, mayBegin: true, hasReplicas: false };
+  const ignored = { onIdentity: () => {}, log: { info: () => {}, warn: () => {}, error: () => {} } };
+  const log = await BoardLog.open({ ...options, ...ignored, lookMs: { identity: 20 } }, signal);
+  afterFile(() => log.stop());
+  rmSync(join(path, "checkpoint"));
+  await waitUntil("the log", () => log.current !== undefined);
+  // The import runs after each run of the sequencer.
+  for (const id of [1, 2]) {
+    await db.pool.query("INSERT INTO log_outbox (item, item_id, entry) VALUES ('comment', ?, ?)", [id, entryText(id)]);
+    await waitUntil("its entry", async () => (await db.rows("SELECT id FROM log_outbox")).length === 0);
+  }
+  expect(await identity()).toBe("agent 0");
+  now += 30_000;
+  await waitUntil("the end of the import", async () => (await identity()) === "");
 });
 
 it("waits while the outbox is full", async () => {
