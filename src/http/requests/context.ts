@@ -75,6 +75,8 @@ export class RequestContext implements CallOrigin {
   readonly body: RequestBody | undefined = undefined;
   /** When the request arrived, by `performance.now()`. */
   readonly arrivedAt = performance.now();
+  /** From when on what was found out about its caller may no longer be true, by the same clock. */
+  readonly oldAt = this.arrivedAt + 100;
   readonly notes: Notes = {};
   readonly #transportSecurity: string | undefined;
   readonly #serviceLog: FastifyBaseLogger;
@@ -134,11 +136,6 @@ export class RequestContext implements CallOrigin {
   noteReply({ headers, shared }: Reply): void {
     this.notes.isReplay = headers?.has(replayedHeader) === true;
     this.notes.isShared = shared?.isShared === true;
-  }
-
-  /** Whether the request came over 100 ms ago. What was found out about its caller then may no longer be true. */
-  get isOld(): boolean {
-    return performance.now() - this.arrivedAt > 100;
   }
 
   /** Whether the response can still be sent. Over HTTP/2, a stream may be closed before it is destroyed. */

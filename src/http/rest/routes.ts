@@ -88,7 +88,7 @@ function createServe(endpoints: readonly Endpoint[], ignoresBody: boolean, optio
       if (isStream) streams.add(context);
       const { request } = context;
       const body = context.body === undefined ? undefined : await bodies.read(context.body, request);
-      if (caller !== undefined && context.isOld) caller = await admit(context, caller);
+      if (caller !== undefined && performance.now() > context.oldAt) caller = await admit(context, caller);
       const lastEventId = isStream ? lastEventIdOf(context) : undefined;
       const known = body === undefined ? address.read : undefined;
       const { method = "", headers } = request;

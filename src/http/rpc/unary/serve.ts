@@ -70,7 +70,7 @@ async function serve({ rpc, call, admit }: Endpoint, exchange: UnaryExchange): P
     }
     exchange.checkHead();
     const message = await exchange.read();
-    if (caller !== undefined && context.isOld) caller = await admit(context, caller);
+    if (caller !== undefined && performance.now() > context.oldAt) caller = await admit(context, caller);
     const { method = "", url = "" } = context.request;
     const headers = () => headersOf(context.request.headers);
     const made = context.call(rpc, caller);
