@@ -4,6 +4,7 @@ import { createValidator } from "@bufbuild/protovalidate";
 import { Text, text } from "../../gen/stoa/v1/options_pb.js";
 import { badInput } from "../errors.ts";
 import { ruleSentence } from "./field-words.ts";
+import { maxItemsOf } from "./message-limits.ts";
 import { apiKeysInText, secretBegins, secretForms } from "./secret-forms.ts";
 
 const patterns = new Map<string, RegExp>();
@@ -35,14 +36,37 @@ const maxKeysInText = 16;
  * @throws StoaError `bad_input` for the violation in the lowest field number
  */
 export function checkRules(desc: DescMessage, message: Message): readonly KeyInText[] {
+  // One entry too many is enough to refuse a list. A check of a hundred thousand more would take seconds and all memory.
+  for (const { localName, maxItems } of boundedLists.get(desc) ?? findBoundedLists(desc)) {
+    const list = (message as unknown as Record<string, unknown[] | undefined>)[localName];
+    if (list !== undefined && list.length > maxItems) list.length = maxItems + 1;
+  }
   const result = validator.validate(desc, message);
   if (result.kind === "error") throw result.error;
-  const violations = result.violations ?? [];
-  const texts = textFaults(desc, message);
-  const faults = [...violations.map(({ field }) => faultAt(field)), ...texts.faults];
+  const violations = (result.violations ?? []).map(({ field }) => faultAt(field));
+  const texts = textFaults(desc, message, violations);
+  const faults = [...violations, ...texts.faults];
   const [first] = faults.toSorted((a, b) => a.number - b.number);
   if (first !== undefined) throw badInput(first.field, first.message);
   return texts.keys;
+}
+
+/** A list that may have only so many entries. */
+interface BoundedList {
+  localName: string;
+  maxItems: number;
+}
+
+/** Those of each message type. */
+const boundedLists = new Map<DescMessage, readonly BoundedList[]>();
+
+function findBoundedLists(desc: DescMessage): readonly BoundedList[] {
+  const found = desc.fields.flatMap((field) => {
+    const maxItems = field.fieldKind === "list" ? maxItemsOf(field) : undefined;
+    return maxItems === undefined ? [] : [{ localName: field.localName, maxItems }];
+  });
+  boundedLists.set(desc, found);
+  return found;
 }
 
 interface Fault {
@@ -59,14 +83,20 @@ function faultAt(path: Path): Fault {
     .slice(1);
   const [first] = path;
   const last = path.findLast((part) => part.kind === "field");
-  const message = last === undefined ? `${field} is not valid.` : ruleSentence(last, field);
+  const message =
+    last === undefined ? `${field} is not valid.` : ruleSentence(last, field, path.at(-1)?.kind === "list_sub");
   return { number: first?.kind === "field" ? first.number : 0, field, message };
 }
 
 /** The text fields of each message type. Looking up an option takes longer than checking a text. */
 const textFields = new Map<DescMessage, readonly { field: DescField; kind: Text }[]>();
 
-function textFaults(desc: DescMessage, message: Message): { faults: Fault[]; keys: KeyInText[] } {
+/** @param violations of other rules. A text that breaks one may be very long, and is refused for that */
+function textFaults(
+  desc: DescMessage,
+  message: Message,
+  violations: readonly Fault[],
+): { faults: Fault[]; keys: KeyInText[] } {
   let fields = textFields.get(desc);
   if (fields === undefined) {
     fields = desc.fields
@@ -79,7 +109,7 @@ function textFaults(desc: DescMessage, message: Message): { faults: Fault[]; key
   for (const { field, kind } of fields) {
     const { name, number, localName } = field;
     const value = (message as unknown as Record<string, string | undefined>)[localName];
-    if (value === undefined) continue;
+    if (value === undefined || violations.some((each) => each.number === number)) continue;
     let fault = faultOfText(kind, name, value);
     if (secretBegins.test(value)) {
       const found = keysIn(name, value);

@@ -53,9 +53,15 @@ export function hasIntegerRules(field: DescField): boolean {
   return type.case === "int64" || type.case === "int32";
 }
 
-/** The sentence for a caller that breaks a rule of a field. @param name what the sentence calls the field */
-export function ruleSentence(field: DescField, name: string): string {
-  const { required, type } = getOption(field, fieldRules);
+/**
+ * The sentence for a caller that breaks a rule of a field.
+ * @param name what the sentence calls the field
+ * @param isEntry whether an entry of the list that it is breaks the rule of entries
+ */
+export function ruleSentence(field: DescField, name: string, isEntry = false): string {
+  const rules = getOption(field, fieldRules);
+  const ofEntries = isEntry && rules.type.case === "repeated" ? rules.type.value.items : undefined;
+  const { required, type } = ofEntries ?? rules;
   if (type.case === "int64") return `${name} must be an integer${integerRange(boundsOf(type.value))}.`;
   const values = allowedValues(field);
   if (values === "") return required ? `${name} must not be empty.` : `${name} is not valid.`;

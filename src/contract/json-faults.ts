@@ -8,6 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import { badInput, type StoaError } from "../errors.ts";
 import { hasIntegerRules, joinWords, ruleSentence } from "./field-words.ts";
+import { maxItemsOf } from "./message-limits.ts";
 
 /** Parses messages of one type, in binary and in JSON. */
 interface Parsers<Parsed> {
@@ -59,8 +60,12 @@ function faultIn(desc: DescMessage, members: Members, at: string): StoaError | u
   for (const field of desc.fields) {
     for (const name of new Set([field.jsonName, field.name])) {
       const value = members[name];
-      if (value === undefined || canRead(desc, name, value)) continue;
       const path = at + field.name;
+      // To read a very long list again would take as long as the first time.
+      if (Array.isArray(value) && value.length > (maxItemsOf(field) ?? value.length)) {
+        return badInput(path, ruleSentence(field, path));
+      }
+      if (value === undefined || canRead(desc, name, value)) continue;
       return faultWithin(field, value, path) ?? badInput(path, takes(field, value, path));
     }
   }

@@ -1,14 +1,26 @@
-import { type DescField, type DescMessage, getOption, hasOption } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
 import { field as fieldRules } from "../../gen/buf/validate/validate_pb.js";
 
 /** The bytes for everything but bounded strings: other fields, unknown fields, strings without a rule. */
 const allowance = 16 * 1024;
 /** The maximum length of a code point in UTF-8, in bytes. */
 const bytesPerCharacter = 4;
+/** The maximum length of a number in a list, in bytes. */
+const bytesPerNumber = 10;
+
+const textual: ReadonlySet<ScalarType> = new Set([ScalarType.STRING, ScalarType.BYTES]);
+
+/** How many entries a list may have by the rules of the contract; undefined if as many as a message can hold. */
+export function maxItemsOf(field: DescField): number | undefined {
+  const { type } = hasOption(field, fieldRules) ? getOption(field, fieldRules) : { type: undefined };
+  return type?.case === "repeated" && type.value.maxItems !== undefined && type.value.maxItems > 0n
+    ? Number(type.value.maxItems)
+    : undefined;
+}
 
 /**
  * The maximum size of a message in binary form: the allowance, and twice what the field rules of the contract allow its
- * strings. So a string that is too long is still read, and the error names its field. A binary message of many small fields
+ * strings and lists of numbers. So one that is too long is still read, and the error names its field. A binary message of many small fields
  * is cheap to send but expensive to read. JSON has no such limit, because escapes can make a valid message large.
  * @param upperLimit the maximum for every message, in bytes
  * @returns a size in bytes
@@ -18,8 +30,8 @@ export function maxBinarySize(desc: DescMessage, upperLimit: number): number {
 }
 
 /**
- * The maximum size of a message's strings, in bytes; infinite with a list, a map, or a message that holds itself. A string
- * without a rule counts as nothing: it is within the allowance.
+ * The maximum size of a message's strings and lists of numbers, in bytes; infinite with another list, a map, or a message that
+ * holds itself. A string without a rule counts as nothing: it is within the allowance.
  */
 function stringBytes(desc: DescMessage, within: readonly DescMessage[] = []): number {
   // A recursive message, such as google.protobuf.Struct, has no maximum size.
@@ -29,6 +41,9 @@ function stringBytes(desc: DescMessage, within: readonly DescMessage[] = []): nu
 
 function fieldBytes(field: DescField, within: readonly DescMessage[]): number {
   if (field.fieldKind === "message") return stringBytes(field.message, within);
+  if (field.fieldKind === "list" && field.listKind === "scalar" && !textual.has(field.scalar)) {
+    return (maxItemsOf(field) ?? Number.POSITIVE_INFINITY) * bytesPerNumber;
+  }
   if (field.fieldKind !== "scalar") return field.fieldKind === "enum" ? 0 : Number.POSITIVE_INFINITY;
   const { type } = hasOption(field, fieldRules) ? getOption(field, fieldRules) : { type: undefined };
   return type?.case === "string" ? Number(type.value.maxLen ?? 0n) * bytesPerCharacter : 0;

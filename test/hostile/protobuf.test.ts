@@ -9,6 +9,29 @@ function unknownFields(count: number): Buffer {
   return Buffer.concat([Buffer.from([0x10, 0x01]), Buffer.alloc(count * 2, Buffer.from([0x78, 0x00]))]);
 }
 
+const lists: [type: string, message: Buffer][] = [
+  ["application/proto", Buffer.concat([Buffer.from([0x0a, 0xf0, 0xfe, 0x0f]), Buffer.alloc(262_000)])],
+  ["application/json", Buffer.from(`{"postIds":[${"0,".repeat(130_000)}0]}`)],
+  ["application/json", Buffer.from(`{"postIds":[${"1,".repeat(130_000)}"x"]}`)],
+  ["application/json", Buffer.from(`{"commentIds":[${"null,".repeat(50_000)}0]}`)],
+];
+
+describe("a list with a hundred thousand entries too many", () => {
+  it("is refused for the first of them", { timeout: 120_000 }, async () => {
+    const victim = await startVictim();
+    await victim.during(async () => {
+      for (const [type, message] of lists) {
+        for (let count = 0; count < 4; count++) {
+          const headers = { authorization: `Bearer ${victim.key}`, "content-type": type, "content-encoding": "gzip" };
+          const url = `${victim.url}/stoa.v1.AgentService/GetMyVotes`;
+          const { status } = await fetch(url, { method: "POST", headers, body: gzipSync(message) });
+          expect([type, [400, 429].includes(status)]).toEqual([type, true]);
+        }
+      }
+    });
+  });
+});
+
 /** Sends a request on a session, and resolves with the status of HTTP and that of gRPC. */
 function post(
   session: http2.ClientHttp2Session,

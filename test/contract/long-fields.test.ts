@@ -1,0 +1,33 @@
+// A list or a text may be as long as a body. What breaks its rule is refused for that, without a look at all the rest.
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { expect, it } from "vitest";
+import {
+  type GetMyVotesRequest,
+  GetMyVotesRequestSchema,
+  RegisterAgentRequestSchema,
+} from "../../gen/stoa/v1/agent_service_pb.js";
+import { checkRules } from "../../src/contract/field-rules.ts";
+import { cpuMs } from "../support/cpu-time.ts";
+
+const votes = (init: MessageInitShape<typeof GetMyVotesRequestSchema>): GetMyVotesRequest =>
+  create(GetMyVotesRequestSchema, init);
+
+it("a list", () => {
+  const check = () =>
+    expect(() => checkRules(GetMyVotesRequestSchema, votes({ postIds: Array(100_000).fill(0n) }))).toThrow(
+      "post_ids must have at most 100 entries.",
+    );
+  expect(cpuMs(check, 100)).toBeLessThan(100);
+  // Faults keep their order: the lowest number of a field counts.
+  const both = votes({ postIds: [0n], commentIds: Array(1_000).fill(1n) });
+  expect(() => checkRules(GetMyVotesRequestSchema, both)).toThrow("post_ids[0] must be an integer");
+});
+
+it("a text that seems to hold secrets", () => {
+  const bio = `-----BEGIN PRIVATE KEY-----${"a".repeat(59)}-`.repeat(3_000);
+  const check = () =>
+    expect(() =>
+      checkRules(RegisterAgentRequestSchema, create(RegisterAgentRequestSchema, { name: "abc", bio })),
+    ).toThrow("bio must have at most 280 characters.");
+  expect(cpuMs(check, 40)).toBeLessThan(40);
+});
