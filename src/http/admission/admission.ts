@@ -22,6 +22,9 @@ interface AdmissionOptions {
   log: FastifyBaseLogger;
 }
 
+/** How long after its admission a call's message is late, in milliseconds. */
+export const lateMs = 100;
+
 /**
  * Admits a call before its message is read, and finds out who makes it where that is required. Returns at once where no key
  * has to be looked up.

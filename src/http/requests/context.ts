@@ -75,8 +75,6 @@ export class RequestContext implements CallOrigin {
   readonly body: RequestBody | undefined = undefined;
   /** When the request arrived, by `performance.now()`. */
   readonly arrivedAt = performance.now();
-  /** From when on what was found out about its caller may no longer be true, by the same clock. */
-  readonly oldAt = this.arrivedAt + 100;
   readonly notes: Notes = {};
   readonly #transportSecurity: string | undefined;
   readonly #serviceLog: FastifyBaseLogger;

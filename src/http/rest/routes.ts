@@ -5,7 +5,7 @@ import { isServerStreaming } from "../../calls/stream-call.ts";
 import { bindingsOf, isPublicRead } from "../../contract/bindings.ts";
 import { notFound } from "../../errors.ts";
 import { readRequest } from "../../transcoding/index.ts";
-import type { Admission } from "../admission/admission.ts";
+import { type Admission, lateMs } from "../admission/admission.ts";
 import type { ServedRoute } from "../edge/route.ts";
 import type { Router } from "../edge/router.ts";
 import { errorReply, toldFailure } from "../errors/failures.ts";
@@ -85,10 +85,11 @@ function createServe(endpoints: readonly Endpoint[], ignoresBody: boolean, optio
       // Credentials come before the body: a request without them is answered before its body is read.
       const admitted = admit(context);
       let caller = admitted === undefined ? undefined : await admitted;
+      const lateAt = performance.now() + lateMs;
       if (isStream) streams.add(context);
       const { request } = context;
       const body = context.body === undefined ? undefined : await bodies.read(context.body, request);
-      if (caller !== undefined && performance.now() > context.oldAt) caller = await admit(context, caller);
+      if (caller !== undefined && performance.now() > lateAt) caller = await admit(context, caller);
       const lastEventId = isStream ? lastEventIdOf(context) : undefined;
       const known = body === undefined ? address.read : undefined;
       const { method = "", headers } = request;

@@ -5,7 +5,7 @@ import { outcomeOf } from "../../../calls/error-mapping.ts";
 import type { Implementation, InterceptorsOf } from "../../../calls/service-table.ts";
 import { createUnaryCall, type UnaryCall } from "../../../calls/unary-call.ts";
 import { maxTimerMs } from "../../../timing/wait.ts";
-import type { Admit } from "../../admission/admission.ts";
+import { type Admit, lateMs } from "../../admission/admission.ts";
 import type { ServedRoute } from "../../edge/route.ts";
 import type { RequestContext } from "../../requests/context.ts";
 import { headersOf } from "../../requests/head.ts";
@@ -68,9 +68,10 @@ async function serve({ rpc, call, admit }: Endpoint, exchange: UnaryExchange): P
     } catch (error) {
       throw refuse(context, error);
     }
+    const lateAt = performance.now() + lateMs;
     exchange.checkHead();
     const message = await exchange.read();
-    if (caller !== undefined && performance.now() > context.oldAt) caller = await admit(context, caller);
+    if (caller !== undefined && performance.now() > lateAt) caller = await admit(context, caller);
     const { method = "", url = "" } = context.request;
     const headers = () => headersOf(context.request.headers);
     const made = context.call(rpc, caller);
