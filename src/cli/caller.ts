@@ -15,6 +15,6 @@ export function interruptedBy(caller: Caller, signals: readonly ("SIGINT" | "SIG
   const stop = () => interrupted.abort(new Error("interrupted"));
   // The same signal may come twice: npm passes on what the terminal has already sent to the command.
   for (const name of signals) caller.on(name, stop);
-  caller.stdout.on("error", stop);
+  for (const stream of [caller.stdout, caller.stderr]) stream.on("error", stop);
   return interrupted.signal;
 }

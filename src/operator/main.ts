@@ -2,9 +2,11 @@
 import { interruptedBy } from "../cli/caller.ts";
 import { exitStatus } from "../cli/command.ts";
 import { commandNames } from "../cli/commands.ts";
+import { fail } from "../cli/run.ts";
 import { operatorCommands } from "./commands.ts";
 import { listCommands, runOperatorCommand } from "./run.ts";
 
+process.on("uncaughtException", (error) => process.exit(fail(error, process.stderr)));
 const [name, ...args] = process.argv.slice(2);
 const command = operatorCommands.find((each) => each.name === name);
 if (command !== undefined) {

@@ -1,5 +1,6 @@
 // What every command does with its arguments, before it reads or does anything.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { mirrorHelp } from "../../src/cli/mirror/arguments.ts";
@@ -90,8 +91,20 @@ describe("the command line", () => {
     expect(stderr).toMatch(new RegExp(`^stoa: [^\n]*; see stoa ${known} --help\n$`));
   });
 
+  const program = fileURLToPath(new URL("../../src/operator/main.ts", import.meta.url));
+
+  it.each([
+    [2, ["fsck", "--fix"]],
+    [3, ["fsck"]],
+    [3, ["verify", url]],
+  ])("exits with %i from %j though nobody reads why", async (status, args) => {
+    const env = { ...nodeEnvironment, STOA_DATA_DIR: "/nonexistent" };
+    const child = spawn(process.execPath, [program, ...args], { env });
+    child.stderr.destroy();
+    expect(await once(child, "close")).toEqual([status, null]);
+  });
+
   it("names all commands of the checkout there", () => {
-    const program = fileURLToPath(new URL("../../src/operator/main.ts", import.meta.url));
     const { status, stderr } = spawnSync(process.execPath, [program, "foo"], {
       encoding: "utf8",
       env: nodeEnvironment,
