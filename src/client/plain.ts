@@ -104,7 +104,15 @@ function toNumber(name: string, { values }: DescEnum, word: unknown): number {
 }
 
 function toTimestamp(name: string, value: unknown): Timestamp {
-  const date = value instanceof Date || typeof value === "string" ? new Date(value) : undefined;
-  if (date !== undefined && !Number.isNaN(date.getTime())) return timestampFromDate(date);
+  const date = typeof value === "string" ? readTime(value) : value;
+  if (date instanceof Date && !Number.isNaN(date.getTime())) return timestampFromDate(date);
   throw new TypeError(`${name} must be a Date or an ISO 8601 string, not ${String(value)}`);
+}
+
+/** Reads a time in ISO 8601; undefined if it does not exist. `Date` alone would read February 30 as March 2. */
+export function readTime(text: string): Date | undefined {
+  const time = new Date(text);
+  const [day] = /^\d{4}-\d\d-\d\d/.exec(text) ?? [];
+  const isDay = day === undefined || new Date(day).getUTCDate() === Number(day.slice(-2));
+  return isDay && !Number.isNaN(time.getTime()) ? time : undefined;
 }

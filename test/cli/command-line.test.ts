@@ -66,6 +66,7 @@ describe("the command line", () => {
     ["moderate", [url, "reports", "--token", "x"], /Unknown option '--token'/],
     ["moderate", [url], /the act is missing/],
     ["moderate", [url, "delete", "post", "1"], /there is no act "delete"/],
+    ["moderate", [url, "toString"], /there is no act "toString"/],
     ["moderate", [url, "remove", "post", "1"], /--reason is missing/],
     [
       "moderate",
@@ -79,6 +80,7 @@ describe("the command line", () => {
     ],
     ["moderate", [url, "remove", "agent", "1", "--reason", "spam"], /say post or comment, and its id/],
     ["moderate", [url, "suspend", "Zeno", "--reason", "spam", "--until", "soon"], /--until must be a date/],
+    ["moderate", [url, "suspend", "Zeno", "--reason", "spam", "--until", "2026-02-31"], /--until must be a date/],
     ["moderate", [url, "restore", "post", "1", "--content"], /restore has no option --content/],
     ["moderate", [url, "unsuspend", "Zeno", "Kleanthes"], /there is one argument too many: "Kleanthes"/],
     ["moderate", [url, "community", "general"], /say what to change/],

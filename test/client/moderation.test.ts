@@ -74,6 +74,8 @@ describe("an operator", () => {
   it("suspends, removes and erases, and the public record lists it", async () => {
     const { name, stoa } = await join();
     for (const title of ["One", "Two"]) await post(stoa, { title });
+    const until = "2100-02-29T00:00:00Z";
+    await expect(async () => operator.moderation.suspendAgent({ name, reason, until })).rejects.toThrow(TypeError);
     const { agentId } = await operator.moderation.suspendAgent({ name, reason });
     await expect(stoa.posts.createPost({ title: "Three" })).rejects.toMatchObject({ code: "forbidden" });
     const removed = await operator.moderation.removeAgentContent({ name, reason });

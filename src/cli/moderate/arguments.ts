@@ -1,4 +1,5 @@
 import { type ModerationQuery, type Words, words } from "../../client/index.ts";
+import { readTime } from "../../client/plain.ts";
 import { parseArguments, parseUrl, UsageError } from "../usage.ts";
 
 /** A post or a comment, as the contract names one in requests. */
@@ -97,7 +98,7 @@ export function parseModerate(args: string[]): ModerateArguments {
   const [urlText, name, ...rest] = positionals;
   const url = parseUrl(urlText);
   if (name === undefined) throw new UsageError("the act is missing, such as reports");
-  if (!(name in optionsOf)) throw new UsageError(`there is no act ${JSON.stringify(name)}`);
+  if (!Object.hasOwn(optionsOf, name)) throw new UsageError(`there is no act ${JSON.stringify(name)}`);
   const wrong = Object.keys(others).find((option) => !optionsOf[name as Act["act"]].includes(option));
   if (wrong !== undefined) throw new UsageError(`${name} has no option --${wrong}`);
   const act = toAct(name as Act["act"], rest, others);
@@ -170,9 +171,9 @@ function toDays({ "keep-days": days }: Values): number | undefined {
 /** The start of a day in UTC, or a time in RFC 3339. */
 function toTime(given: string | undefined): Date | undefined {
   if (given === undefined) return undefined;
-  const time = new Date(given);
   const form = /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d))?$/;
-  if (!form.test(given) || Number.isNaN(time.getTime())) {
+  const time = form.test(given) ? readTime(given) : undefined;
+  if (time === undefined) {
     throw new UsageError(
       `--until must be a date, such as 2026-12-31, or a time in RFC 3339, not ${JSON.stringify(given)}`,
     );
