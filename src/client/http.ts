@@ -4,9 +4,9 @@ import { isObject, type JsonObject, readErrorShape, StoaError, unreachable } fro
 /** How long the head of a reply may take, in milliseconds. */
 const headMs = 30_000;
 /** How long a reply may be silent by default, in milliseconds. */
-const defaultSilenceMs = 240_000;
-/** How long a short reply may take as a whole by default, in milliseconds. */
-const shortMs = 60_000;
+export const defaultSilenceMs = 240_000;
+/** How long a reply that is read as a whole may take by default, in milliseconds. */
+const wholeMs = 60_000;
 /** The most bytes of a reply that is read as a whole. */
 const maxBytes = 16 * 1024 * 1024;
 
@@ -24,7 +24,7 @@ export function rootAddress(text: string): string {
 
 /**
  * Requests an address, and returns the body of the reply when its head has arrived with status 200.
- * @param silenceMs how long may pass without a byte, in milliseconds
+ * @param silenceMs how long may pass without a byte, and until a reply with another status is complete, in milliseconds
  * @throws StoaError; the signal's reason when it aborts. Reading the body throws the same
  */
 export async function open(
@@ -40,7 +40,7 @@ export async function open(
   const response = await clock.within(headMs, fetch(address, init));
   const body = readBody(response, clock, silenceMs);
   if (response.status === 200) return body;
-  throw readRefusal(response.status, await readWhole(body));
+  throw readRefusal(response.status, await clock.within(silenceMs, readWhole(body), incomplete));
 }
 
 function readBody(response: Response, clock: SilenceClock, silenceMs: number): AsyncGenerator<Uint8Array, void> {
@@ -69,35 +69,43 @@ export async function* chunksOf(
   }
 }
 
+/** What a clock reports of a reply that is read as a whole. */
+const incomplete = "the answer was not complete after";
+
 /** Ends a request when nothing arrives for too long. Time counts only while somebody waits for the next bytes. */
 class SilenceClock {
   readonly signal: AbortSignal;
-  readonly #given: AbortSignal | undefined;
   readonly #late = new AbortController();
 
   constructor(given: AbortSignal | undefined) {
-    this.#given = given;
     this.signal = given === undefined ? this.#late.signal : AbortSignal.any([given, this.#late.signal]);
   }
 
   /** Waits for a step of the request. @throws StoaError; the given signal's reason when that aborts */
-  async within<T>(ms: number, step: Promise<T>): Promise<T> {
-    const timer = setTimeout(() => this.#late.abort(), ms);
+  async within<T>(ms: number, step: Promise<T>, silence = "nothing came for"): Promise<T> {
+    const timer = setTimeout(() => this.#late.abort(new StoaError("silent", `${silence} ${ms / 1000} s`)), ms);
     try {
       return await step;
     } catch (error) {
-      if (this.#given?.aborted) throw this.#given.reason;
-      if (this.#late.signal.aborted) throw new StoaError("silent", `nothing came for ${ms / 1000} s`);
-      throw unreachable(error);
+      if (this.signal.aborted) throw this.signal.reason;
+      throw error instanceof StoaError ? error : unreachable(error);
     } finally {
       clearTimeout(timer);
     }
   }
 }
 
-/** Reads a reply of up to 16 MiB. @throws StoaError; the signal's reason when it aborts */
-export async function getBytes(address: string, signal: AbortSignal | undefined): Promise<Uint8Array<ArrayBuffer>> {
-  return readWhole(await open(address, signal));
+/**
+ * Reads a reply of up to 16 MiB.
+ * @param withinMs how long it may take as a whole, in milliseconds
+ * @throws StoaError; the signal's reason when it aborts
+ */
+export function getBytes(
+  address: string,
+  signal: AbortSignal | undefined,
+  withinMs = wholeMs,
+): Promise<Uint8Array<ArrayBuffer>> {
+  return get(address, signal, withinMs, readWhole);
 }
 
 /**
@@ -106,20 +114,23 @@ export async function getBytes(address: string, signal: AbortSignal | undefined)
  * @param withinMs how long it may take as a whole, in milliseconds
  * @throws StoaError; the signal's reason when it aborts
  */
-export async function getShort(
+export function getShort(
   address: string,
   maxBytes: number,
   signal: AbortSignal | undefined,
-  withinMs = shortMs,
+  withinMs = wholeMs,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const late = AbortSignal.timeout(withinMs);
-  try {
-    const either = signal === undefined ? late : AbortSignal.any([signal, late]);
-    return await readUpTo(await open(address, either, headMs), maxBytes + 1);
-  } catch (error) {
-    if (!late.aborted || signal?.aborted) throw error;
-    throw new StoaError("silent", `the answer was not complete after ${withinMs / 1000} s`);
-  }
+  return get(address, signal, withinMs, (body) => readUpTo(body, maxBytes + 1));
+}
+
+function get<T>(
+  address: string,
+  signal: AbortSignal | undefined,
+  withinMs: number,
+  read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
+): Promise<T> {
+  const clock = new SilenceClock(signal);
+  return clock.within(withinMs, open(address, clock.signal, headMs).then(read), incomplete);
 }
 
 /** Reads a reply that is a JSON object. @throws StoaError; the signal's reason when it aborts */

@@ -1,6 +1,6 @@
 import { goodConnectionMs, sleep, waitBefore } from "./backoff.ts";
 import { StoaError } from "./error.ts";
-import { open, rootAddress } from "./http.ts";
+import { defaultSilenceMs, open, rootAddress } from "./http.ts";
 import { receiptsPath } from "./ledger.ts";
 import { readLines } from "./lines.ts";
 import { parseLine, type ReceivedReceipt } from "./received-receipt.ts";
@@ -13,7 +13,10 @@ export interface ReadOptions {
   /** Continue with each receipt as it is sealed, and connect again whenever the connection or the service ends. */
   follow?: boolean | undefined;
   signal?: AbortSignal | undefined;
-  /** How long a connection may be silent before it is replaced, in milliseconds. Default: four minutes. */
+  /**
+   * How long to wait for bytes, and without `follow` for a receipt, in milliseconds. Then `follow` replaces the connection.
+   * Default: four minutes.
+   */
   silenceMs?: number | undefined;
   /**
    * Called before each wait for a new connection; the wait is in milliseconds. It is not called when the service itself
@@ -32,7 +35,7 @@ const maxWaitMs = 300_000;
  * @throws StoaError when the service cannot be read; the signal's reason when it aborts; TypeError for a bad address
  */
 export async function* readReceipts(options: ReadOptions): AsyncGenerator<ReceivedReceipt, void> {
-  const { from = 1, follow = false, signal, silenceMs, onInterruption } = options;
+  const { from = 1, follow = false, signal, silenceMs = defaultSilenceMs, onInterruption } = options;
   const stream = `${rootAddress(options.url)}${receiptsPath}/stream`;
   let next = from;
   let answered = false;
@@ -40,15 +43,23 @@ export async function* readReceipts(options: ReadOptions): AsyncGenerator<Receiv
     const begun = performance.now();
     let interruption: StoaError;
     let isOpen = false;
+    const late = new AbortController();
+    const end = () => late.abort(new StoaError("silent", `no receipt came for ${silenceMs / 1000} s`));
+    // Empty lines and parts of a line could keep a reader waiting for ever. To a follower, empty lines are news.
+    const limit = () => (follow ? undefined : setTimeout(end, silenceMs));
+    let timer = limit();
     try {
-      const body = await open(`${stream}?from=${next}${follow ? "&follow=true" : ""}`, signal, silenceMs);
+      const either = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]);
+      const body = await open(`${stream}?from=${next}${follow ? "&follow=true" : ""}`, either, silenceMs);
       answered = true;
       isOpen = true;
       for await (const line of readLines(body)) {
         // An empty line keeps the connection alive.
         if (line === "") continue;
+        clearTimeout(timer);
         const receipt = parseLine(line);
         yield receipt;
+        timer = limit();
         next = receipt.seq + 1;
         attempt = 0;
       }
@@ -57,6 +68,8 @@ export async function* readReceipts(options: ReadOptions): AsyncGenerator<Receiv
     } catch (error) {
       if (!follow || !answered || !(error instanceof StoaError) || !error.mayPass) throw error;
       interruption = error;
+    } finally {
+      clearTimeout(timer);
     }
     if (performance.now() - begun > goodConnectionMs) attempt = 0;
     // Either the connection has died, or nothing was sealed. Neither needs a wait.

@@ -87,6 +87,20 @@ describe("a stream that is read once", () => {
     await expect(all({ url: fake.url, silenceMs: 50 })).rejects.toMatchObject({ name: "StoaError", kind: "silent" });
   });
 
+  it.each([
+    ["sends empty lines for ever", false, 200, "\n"],
+    ["sends a line for ever, byte by byte", false, 200, "x"],
+    ["refuses for ever, byte by byte", true, 500, "x"],
+  ])("reports a service that %s", async (_, follow, status, piece) => {
+    const fake = await startFake([]);
+    fake.intercept = (_, response) => {
+      response.writeHead(status);
+      const timer = setInterval(() => response.write(piece), 1);
+      return !!response.once("close", () => clearInterval(timer));
+    };
+    await expect(all({ url: fake.url, follow, silenceMs: 300 })).rejects.toMatchObject({ kind: "silent" });
+  });
+
   it("ends with the reason of the signal", async () => {
     const fake = await startFake(shownChain(1));
     const stop = new AbortController();

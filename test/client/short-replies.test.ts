@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { expect, it } from "vitest";
 import { StoaError } from "../../src/client/error.ts";
-import { getShort } from "../../src/client/http.ts";
+import { getBytes, getShort } from "../../src/client/http.ts";
 import { serveHttp } from "../support/http-server.ts";
 
 let respond: (response: ServerResponse) => unknown;
@@ -26,9 +26,12 @@ it("returns a reply up to its limit, and a longer one cut off there, without rea
   await gone;
 });
 
-it("gives up a reply that comes forever, byte by byte", async () => {
+it.each<[string, () => Promise<unknown>]>([
+  ["short", () => getShort(url, 1 << 20, undefined, 300)],
+  ["longer", () => getBytes(url, undefined, 300)],
+])("gives up a %s reply that comes forever, byte by byte", async (_, get) => {
   respond = (response) => drip(response, 1);
-  const error = await getShort(url, 1 << 20, undefined, 300).catch((error: unknown) => error);
+  const error = await get().catch((error: unknown) => error);
   expect(error).toBeInstanceOf(StoaError);
   expect(error).toMatchObject({ kind: "silent", message: "the answer was not complete after 0.3 s" });
   await gone;
