@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { type App, openLog, startApp } from "./app/app.ts";
+import { type App, openLog, openOutput, startApp } from "./app/app.ts";
 import { endProcess } from "./app/end-process.ts";
 import { leaveRoot } from "./app/leave-root.ts";
 import { readConfig } from "./config/config.ts";
@@ -13,6 +13,8 @@ const lastWordsMs = 500;
 /** A signal that comes sooner after the first is the same one: Ctrl-C in a terminal reaches this process and npm, which hands it on. */
 const sameSignalMs = 1_000;
 
+const stdout = openOutput(process.stdout);
+const stderr = openOutput(process.stderr);
 const start = new AbortController();
 let log: ReturnType<typeof openLog> | undefined;
 let app: App | undefined;
@@ -26,7 +28,7 @@ let hasNewTokens = false;
 function onSignal(): void {
   if (stoppingSince === undefined) stop();
   else if (performance.now() - stoppingSince >= sameSignalMs) {
-    process.stderr.write("Ended at once by a second signal.\n");
+    stderr.write("Ended at once by a second signal.\n");
     endProcess(1);
   }
 }
@@ -40,7 +42,7 @@ function stop(atOnce = false): void {
     start.abort(new Error("Stopped before the start was complete."));
     return;
   }
-  process.stdout.write("Stopping: running calls may finish.\n");
+  stdout.write("Stopping: running calls may finish.\n");
   app
     .close({ atOnce })
     .catch(fail)
@@ -60,7 +62,7 @@ function giveUp(): void {
 }
 
 function fail(error: unknown): void {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 }
 
@@ -69,7 +71,7 @@ function end(error: unknown, origin: string): void {
   const err = error instanceof Error ? error : new Error(`not an Error: ${inspect(error)}`);
   const why = `The process ends: ${origin}: ${err.message}`;
   if (log?.isLevelEnabled("fatal")) log.fatal({ err, origin }, why);
-  else process.stderr.write(`${why.replaceAll("\n", " ")}\n`);
+  else stderr.write(`${why.replaceAll("\n", " ")}\n`);
   process.exitCode = 1;
   setTimeout(endProcess, closeTimeoutMs).unref();
   stop(true);
@@ -88,20 +90,18 @@ try {
   process.on("SIGTERM", onSignal);
   // Without such a file, the process ends with its terminal, as others do.
   if (config.operatorTokens !== undefined) process.on("SIGHUP", readTokensAgain);
-  const opened = openLog(config);
+  const opened = openLog(config, stdout);
   log = opened;
   graceMs = config.stopDelayMs + config.drainTimeoutMs;
   app = await startApp(config, { log, signal: start.signal, portOpened: () => leaveRoot(config, opened) });
   if (hasNewTokens) app.readTokensAgain();
-  process.stdout.write(`Stoa answers at ${app.url}\n`);
+  stdout.write(`Stoa answers at ${app.url}\n`);
   const { port } = config.metrics;
   if (app.metricsUrl === undefined && port !== undefined)
-    process.stdout.write(
-      `Metrics are off: port ${port.number} is in use. Set STOA_METRICS_PORT to another one, or to none.\n`,
-    );
+    stdout.write(`Metrics are off: port ${port.number} is in use. Set STOA_METRICS_PORT to another one, or to none.\n`);
   if (start.signal.aborted) await app.close({ atOnce: true });
 } catch (error) {
   // An operator who stops the service during its start gets a stop, not a failure.
-  if (start.signal.aborted) process.stdout.write("Stopped before the start was complete.\n");
+  if (start.signal.aborted) stdout.write("Stopped before the start was complete.\n");
   else fail(error);
 }

@@ -12,7 +12,7 @@ import { Shutdown } from "./shutdown.ts";
 import type { App, Startup } from "./startup.ts";
 import { startTracing } from "./tracing.ts";
 
-export { openLog } from "./log.ts";
+export { openLog, openOutput } from "./log.ts";
 export type { Overrides } from "./overrides.ts";
 export type { App } from "./startup.ts";
 

@@ -1,4 +1,4 @@
-import { writeSync } from "node:fs";
+import { constants, openSync, writeSync } from "node:fs";
 
 /** How many bytes may wait for a slow reader. While so many wait, further lines are dropped. */
 const maxWaitingBytes = 1024 * 1024;
@@ -6,7 +6,22 @@ const maxWaitingBytes = 1024 * 1024;
 const retryMs = 100;
 
 /**
- * Writes log lines to a file descriptor. Writes are synchronous, so a process that ends has written its last line. A
+ * A descriptor of a standard stream whose writes do not block. To a terminal Node.js writes with blocking, and one that is
+ * frozen (Ctrl-S) would stop the process. So on Linux the terminal is opened once more.
+ */
+export function unblocked({ fd, isTTY }: { fd: number; isTTY: boolean }): number {
+  if (!isTTY || process.platform !== "linux") return fd;
+  const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
+  try {
+    return openSync(`/proc/self/fd/${fd}`, O_WRONLY | O_NONBLOCK | O_NOCTTY);
+  } catch {
+    // It is the terminal of another account.
+    return fd;
+  }
+}
+
+/**
+ * Writes lines to a file descriptor. Writes are synchronous, so a process that ends has written its last line. A
  * slow reader cannot stop the service: while a pipe is full, lines wait in memory up to a limit, and further ones are
  * dropped. When the reader is gone, all lines are dropped.
  */

@@ -2,9 +2,9 @@ import { expect } from "vitest";
 import { afterFile } from "../support/after-file.ts";
 import { ServiceProcess } from "../support/process.ts";
 
-/** Starts a service, which is killed after the last test of the file. */
-export function startToStop(environment: Record<string, string>): ServiceProcess {
-  const service = new ServiceProcess({ STOA_DRAIN_SECONDS: "1", ...environment });
+/** Starts a service, which is killed after the last test of the file. @param within a command that runs it */
+export function startToStop(environment: Record<string, string>, within: readonly string[] = []): ServiceProcess {
+  const service = new ServiceProcess({ STOA_DRAIN_SECONDS: "1", ...environment }, { within });
   afterFile(() => service.end("SIGKILL"));
   return service;
 }
