@@ -2,9 +2,10 @@
 // lock ends with the process, however that ends, and works across containers of one machine. The content of the file is
 // only for messages: the id of the process. The file is never removed, because another process may just have locked it.
 import { spawnSync } from "node:child_process";
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, constants, fchownSync, fstatSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { sleep } from "../timing/wait.ts";
+import { ownerIn } from "./ownership.ts";
 
 /** Another process uses the folder. */
 export class DataFolderInUse extends Error {
@@ -55,13 +56,13 @@ function tryLock(path: string): number | undefined {
   const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   if (locksByOpen) {
     try {
-      return openSync(path, flags | openExclusively, 0o600);
+      return openAsOwner(path, flags | openExclusively);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "EAGAIN") return undefined;
       throw error;
     }
   }
-  const file = openSync(path, flags, 0o600);
+  const file = openAsOwner(path, flags);
   // Node.js has no flock(2). The program flock locks the open file that it inherits, and the lock outlasts the program.
   const { status, error, stderr } = spawnSync("flock", ["-n", "3"], { stdio: ["ignore", "ignore", "pipe", file] });
   if (status === 0) return file;
@@ -71,6 +72,16 @@ function tryLock(path: string): number | undefined {
   const reason =
     error === undefined ? String(stderr).trim() : `the program flock of util-linux is needed (${error.message})`;
   throw new Error(`${path} cannot be locked: ${reason}`);
+}
+
+/** Opens the file. One that root makes belongs to the owner of the folder, whose service must be able to open it. */
+function openAsOwner(path: string, flags: number): number {
+  const file = openSync(path, flags, 0o600);
+  const owner = ownerIn(dirname(path));
+  const { uid, nlink } = fstatSync(file);
+  // With a second hard link, this may be another file of root.
+  if (owner !== undefined && uid === 0 && nlink === 1) fchownSync(file, owner.uid, owner.gid);
+  return file;
 }
 
 /** The process that holds the lock; undefined if it cannot be seen from here. */

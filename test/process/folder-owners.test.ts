@@ -1,11 +1,13 @@
 // Which account a service and its private database run as, by the owner of the data folder and by who may reach it.
 import { once } from "node:events";
-import { chownSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { chownSync, linkSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { get } from "node:https";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { generate } from "selfsigned";
 import { describe, expect, it } from "vitest";
+import { takeLock } from "../../src/process/folder-lock.ts";
+import { operateWith } from "../operator/support.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { urlOf } from "../support/process.ts";
 import { begin, dataDir, expectOneAccount, home, isRoot, ownersIn, start, useHomes, usersOf } from "./support.ts";
@@ -26,6 +28,22 @@ async function freeLowPort(): Promise<number> {
   }
   throw new Error("no port below 1024 is free");
 }
+
+it.runIf(isRoot)("the lock and the key that root makes in a folder belong to the folder's owner", async () => {
+  mkdirSync(dataDir, { mode: 0o700 });
+  writeFileSync(join(home, "other"), "", { mode: 0o600 });
+  chownSync(dataDir, 12345, 12345);
+  (await takeLock(dataDir))();
+  const settings = { STOA_SITE_URL: "https://stoa.example" };
+  expect(await operateWith(settings, ["keygen", join(dataDir, "key")])).toMatchObject({ status: 0 });
+  expect(readdirSync(dataDir).sort()).toEqual(["key", "lock"]);
+  expect(ownersIn(dataDir)).toEqual(new Set([12345]));
+
+  rmSync(join(dataDir, "lock"));
+  linkSync(join(home, "other"), join(dataDir, "lock"));
+  (await takeLock(dataDir))();
+  expect(statSync(join(home, "other")).uid).toBe(0);
+});
 
 describe("a service", () => {
   it.runIf(isRoot)(
