@@ -1,7 +1,6 @@
 // The database server never runs as root: if root starts it, it runs as an unprivileged account. If that account cannot
 // reach the data folder (for example in /root), the folder is mounted at another path that only the server sees.
 import { spawnSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Account } from "../../process/account.ts";
 import { firstUnreadable } from "../../process/unreadable.ts";
@@ -14,7 +13,7 @@ export interface Command {
   readonly options: { uid?: number; gid?: number; cwd?: string };
 }
 
-const mountAndRun = `mount --bind -- "$1" "$2" && shift 2 && exec "$@"`;
+const mountAndRun = `mkdir -p -- "$2" && mount --bind -- "$1" "$2" && shift 2 && exec "$@"`;
 
 /**
  * Decides how to run a program that works on `folder`.
@@ -32,7 +31,6 @@ export function confine(
   const { uid, gid, name } = account;
   if (firstUnreadable(account, [folder]) === undefined) return commandOf(program(folder), { uid, gid, cwd: "/" });
   const mounted = join(socketFolder, mountPoint);
-  mkdirSync(mounted, { recursive: true });
   const mount = ["--mount", "--propagation=private", "--", "sh", "-c", mountAndRun, "sh", folder, mounted];
   const become = ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", "--no-new-privs", "--"];
   const inside = (words: string[]) => commandOf(["unshare", ...mount, ...become, ...words], { cwd: "/" });

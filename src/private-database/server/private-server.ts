@@ -4,7 +4,6 @@
 //   mysql/               the data of the database, locked by the server
 //   mysql.json           the record of the running server, for the next start if this process is killed
 //   mysql.log            the server's log
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { unprivilegedAccount } from "../../process/account.ts";
 import { takeLock } from "../../process/folder-lock.ts";
@@ -12,7 +11,7 @@ import { databaseIn, giveDatabase, makeDataFolder } from "../data-folder.ts";
 import { confine } from "./confinement.ts";
 import { findServer } from "./find-server.mjs";
 import { initialise, madeBy } from "./initialise.ts";
-import { noFiles, serverArgs } from "./options.ts";
+import { serverArgs } from "./options.ts";
 import { forgetServer, recordServer, stopStaleServer } from "./running-server.ts";
 import { makeSocketFolder, removeSocketFolder, socketIn } from "./socket-folder.ts";
 import { supervise } from "./supervise.ts";
@@ -86,7 +85,6 @@ async function start(dataDir: string, options: PrivateServerOptions): Promise<Pr
     recordServer(dataDir, { pid: 0, socketFolder });
     const logFile = join(dataDir, "mysql.log");
     await initialise({ program, dataDir, folder, logFile, account, socketFolder, log, signal });
-    mkdirSync(join(socketFolder, noFiles), { mode: 0o555 });
     const command = confine(account, folder, socketFolder, (visible) => [
       program.command,
       ...serverArgs(program.flavour, visible, socketFolder),

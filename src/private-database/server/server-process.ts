@@ -1,11 +1,12 @@
 // One run of the database server: spawned, answering, ended.
 import { type ChildProcess, spawn } from "node:child_process";
-import { rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import { DataFolderInUse } from "../../process/folder-lock.ts";
 import { withTimeout } from "../../timing/wait.ts";
 import type { Command } from "./confinement.ts";
-import { serverEnvironment } from "./options.ts";
+import { noFiles, serverEnvironment } from "./options.ts";
 import { recordServer } from "./running-server.ts";
 import { openServerLog, type ServerLog } from "./server-log.ts";
 import { socketIn } from "./socket-folder.ts";
@@ -53,6 +54,8 @@ export async function launchServer(launch: Launch, signal: AbortSignal): Promise
   const socketPath = socketIn(socketFolder);
   // A killed server leaves these files. MySQL would not start if the process id in its .lock were in use again.
   for (const path of [socketPath, `${socketPath}.lock`]) rmSync(path, { force: true });
+  // What cleans up temporary folders removes an empty one after days.
+  mkdirSync(join(socketFolder, noFiles), { recursive: true, mode: 0o555 });
   const serverLog = openServerLog(launch.logFile);
   const child = spawnServer(launch, serverLog);
   // The server must not keep this process alive when nothing else is left to do.

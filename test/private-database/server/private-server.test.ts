@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import {
   cpSync,
   existsSync,
@@ -136,6 +137,8 @@ test("a killed server is started again on the same socket, and a stop meanwhile 
   copyMade();
   const server = await start();
   const before = await serverPid(server);
+  // A cleaner of temporary folders removes those that it finds empty.
+  for (const name of ["no-files", "data"]) spawnSync("rmdir", [join(dirname(server.socketPath), name)]);
   process.kill(before, "SIGKILL");
   // The killed server may still answer for a moment.
   await waitUntil("another server", async () => (await serverPid(server).catch(() => before)) !== before);
