@@ -135,6 +135,10 @@ it("the pods run as the image's account, with its ports, paths and time to stop"
   expect(ports.join(" ")).toBe(/^EXPOSE (.*)$/m.exec(dockerfile)?.[1]);
   const mounts = container.volumeMounts.map(({ mountPath }: { mountPath: string }) => mountPath);
   expect(mounts).toContain(/STOA_DATA_DIR=(\S+)/.exec(dockerfile)?.[1]);
+  const { storage } = kubernetes.find(({ kind }) => kind === "StatefulSet").spec.volumeClaimTemplates[0].spec.resources
+    .requests;
+  // The log folder has about 158 bytes for each entry.
+  expect(Number(/^(\d+)Gi$/.exec(storage)?.[1]) * 2 ** 30).toBeGreaterThan(10_000_000 * 158);
   const settings = container.env.filter(({ value }: { value?: string }) => value !== undefined);
   const { stopDelayMs, drainTimeoutMs } = readConfig(
     Object.fromEntries(settings.map(({ name, value }: { name: string; value: string }) => [name, value])),
