@@ -111,7 +111,12 @@ describe("compose", () => {
 });
 
 it("the pods of HAProxy run the example before the replicas that are ready", () => {
-  const [deployment, service] = parseAllDocuments(read("deploy/kubernetes/haproxy.yaml")).map((each) => each.toJS());
+  const text = read("deploy/kubernetes/haproxy.yaml");
+  const [deployment, service] = parseAllDocuments(text).map((each) => each.toJS());
+  // What is made may exist, and a file that is mounted by subPath changes in new pods only.
+  for (const line of text.matchAll(/kubectl create .*/g))
+    expect(line[0]).toMatch(/--dry-run=client -o yaml \| kubectl apply -f -$/);
+  expect(text).toContain(`kubectl rollout restart deployment/${deployment.metadata.name}\n`);
   const [haproxy] = deployment.spec.template.spec.containers;
   expect(service.spec.selector).toEqual(deployment.spec.template.metadata.labels);
   const [{ name, value }] = haproxy.env;
