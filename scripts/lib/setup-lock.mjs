@@ -21,7 +21,9 @@ export async function withSetupLock(root, work) {
   }
 }
 
+/** A lock is stale by its time, or if it has not changed for long: a wrong clock may have set a time in the future. */
 async function take(path) {
+  let seen;
   for (let reported = false; ; ) {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     try {
@@ -31,21 +33,20 @@ async function take(path) {
       // ENOENT: another set-up has just finished and removed the empty folder.
       if (error.code !== "EEXIST" && error.code !== "ENOENT") throw error;
     }
-    if (ageMs(path) > staleMs) rmSync(path, { force: true });
+    const mtimeMs = mtimeOf(path);
+    if (mtimeMs !== seen?.mtimeMs) seen = { mtimeMs, since: performance.now() };
+    if (Date.now() - mtimeMs > staleMs || performance.now() - seen.since > staleMs) rmSync(path, { force: true });
     else if (!reported) {
-      say("waiting for another set-up of this folder");
+      say("waiting for another set-up of this folder, which holds .stoa/setup.lock");
       reported = true;
     }
     await sleep(100);
   }
 }
 
-function ageMs(path) {
-  try {
-    return Date.now() - statSync(path).mtimeMs;
-  } catch {
-    return 0;
-  }
+/** When the holder touched its lock last; NaN if it has just gone. */
+function mtimeOf(path) {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.NaN;
 }
 
 function touch(path) {

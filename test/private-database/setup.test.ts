@@ -94,7 +94,9 @@ describe("setup.mjs", () => {
     writeJson(".stoa/setup.lock", 1);
     const { child, result } = setUp();
     const [first] = await once(child.stderr, "data");
-    expect(String(first)).toBe("stoa set-up: waiting for another set-up of this folder\n");
+    expect(String(first)).toBe(
+      "stoa set-up: waiting for another set-up of this folder, which holds .stoa/setup.lock\n",
+    );
     rmSync(join(copy, ".stoa"), { recursive: true });
     expect((await result).status).toBe(0);
   });
@@ -103,6 +105,16 @@ describe("setup.mjs", () => {
     writeJson(".stoa/setup.lock", 1);
     utimesSync(join(copy, ".stoa/setup.lock"), 0, 0);
     expect(await setUp().result).toEqual({ status: 0, said: "" });
+  });
+
+  test("waits ten seconds for one that was killed while the clock was wrong", async () => {
+    writeJson(".stoa/setup.lock", 1);
+    utimesSync(join(copy, ".stoa/setup.lock"), Date.now(), Date.now());
+    const fast = "const { now } = performance; performance.now = () => 100 * now.call(performance);";
+    const { status, said } = await setUp(undefined, {
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURI(fast)}`,
+    }).result;
+    expect([status, said]).toEqual([0, expect.stringContaining("which holds .stoa/setup.lock")]);
   });
 });
 
