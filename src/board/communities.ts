@@ -7,7 +7,8 @@ import {
   listCommunitiesBy,
   listCommunities as listRows,
 } from "../store/tables/communities.ts";
-import type { Caller } from "./agents.ts";
+import { openInbox } from "../store/tables/inboxes.ts";
+import { type Caller, suspended } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { decodeCursor, encodeCursor } from "./cursors.ts";
 import { commitToNew, logCreation } from "./logged/entries.ts";
@@ -17,7 +18,7 @@ export type { CommunityRow } from "../store/tables/communities.ts";
 
 const namePattern = /^[a-z0-9][a-z0-9-]{1,22}[a-z0-9]$/;
 
-/** Creates a community; `input` has passed the field rules. @throws StoaError `exists`. */
+/** Creates a community; `input` has passed the field rules. @throws StoaError `exists`; `forbidden` if the agent is erased */
 export async function createCommunity(
   unit: Unit,
   caller: Caller,
@@ -29,6 +30,8 @@ export async function createCommunity(
   const salt = commitment?.salt ?? null;
   const id = await insertCommunity(tx, { ...input, createdBy: caller.id, createdAt: now, salt });
   if (id === undefined) throw new StoaError("exists", `The community ${input.name} exists already.`, { field: "name" });
+  // An agent that is erased meanwhile would moderate it for good.
+  if (!(await openInbox(tx, caller.id))) throw suspended();
   await addToSearch(tx, "communities", id, textOfCommunity(input));
   logCreation(unit, "community", { id, created_at: now }, commitment);
   return { ...input, id, post_count: 0, created_by: caller.name, created_at: now };

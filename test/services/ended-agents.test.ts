@@ -10,6 +10,7 @@ import { Database } from "../../src/store/database/database.ts";
 import { refusal, TestClock } from "../ledger/support.ts";
 import { operate } from "../operator/support.ts";
 import { createDatabaseWithSchema } from "../support/database.ts";
+import { lockPost, someoneWaits } from "../support/locks.ts";
 import { beginTestLog, entriesOf } from "../support/log.ts";
 import { type Agent, everythingStored, type Moderated, spam, startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
@@ -275,5 +276,36 @@ describe("at the same moment", () => {
       expect(await everythingStored(service)).not.toContain(title);
     }
     expect(await recount(service.db)).toEqual([]);
+  });
+
+  it("a report that still waits leaves no note", async () => {
+    const agent = await service.register();
+    const post = await service.post(await service.register());
+    const note = `note-${randomUUID()}`;
+    const lock = await lockPost(service.db, post);
+    const reported = service.rest(`posts/${post}/report`, { key: agent.key, body: { reason: "spam", note } });
+    await someoneWaits(service.db);
+    expect((await remove(agent, "", replica)).status).toBe(200);
+    await lock.release();
+    expect(await reported).toMatchObject({ status: 403, body: { error: "forbidden" } });
+    expect(await everythingStored(service)).not.toContain(note);
+  });
+
+  it("a community that waits for its name has no moderator who is gone", async () => {
+    const agent = await service.register();
+    const name = `place-${randomUUID().slice(0, 8)}`;
+    const other = await service.db.pool.getConnection();
+    await other.beginTransaction();
+    await other.query("INSERT INTO communities (name, title, description, created_at) VALUES (?, '', '', 0)", [name]);
+    const founded = service.rest("communities", { key: agent.key, body: { name, title: "Late" } });
+    await waitUntil("the insert to wait", async () => {
+      const running = await service.db.rows<{ Info: string | null }>("SHOW FULL PROCESSLIST");
+      return running.some(({ Info }) => Info?.startsWith("INSERT INTO communities"));
+    });
+    expect((await remove(agent, "", replica)).status).toBe(200);
+    await other.rollback();
+    other.release();
+    expect(await founded).toMatchObject({ status: 403, body: { error: "forbidden" } });
+    expect((await service.rest(`communities/${name}`)).status).toBe(404);
   });
 });

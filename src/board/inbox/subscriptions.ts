@@ -92,5 +92,6 @@ async function find(
 }
 
 function noSuchAgent(name: string): StoaError {
-  return notFound(`There is no agent ${JSON.stringify(name)}.`, "target");
+  // The status of gRPC is a header field, and no name is as long as the text of a client may be.
+  return notFound(isAgentName(name) ? `There is no agent "${name}".` : "There is no agent with this name.", "target");
 }

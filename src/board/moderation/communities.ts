@@ -102,8 +102,9 @@ export async function updateCommunity(unit: Unit, name: string, changes: Communi
   const dismissed: number[] = [];
   for (const agent of changes.dismiss) dismissed.push(await agentId(tx, agent, "dismiss"));
   let isChanged = isTextChanged;
-  for (const agent of appointed) if (await change(unit, "operator", id, agent, true)) isChanged = true;
+  // Whoever is dismissed makes room.
   for (const agent of dismissed) if (await change(unit, "operator", id, agent, false)) isChanged = true;
+  for (const agent of appointed) if (await change(unit, "operator", id, agent, true)) isChanged = true;
   unit.unchanged = !isChanged;
   if (isTextChanged) await recordAct(unit, { by: "operator", act: "update", item: "community", itemId: id });
   return getCommunity(tx, name);
@@ -123,8 +124,13 @@ async function change(
   id: number,
   isModerator: boolean,
 ): Promise<boolean> {
-  if ((await findModerator(unit.tx, communityId, id)).isModerator === isModerator) return false;
-  if (isModerator && (await countModerators(unit.tx, communityId, maxModerators)) >= maxModerators) {
+  const found = await findModerator(unit.tx, communityId, id);
+  if (found.isModerator === isModerator) return false;
+  if (
+    isModerator &&
+    !found.isCreator &&
+    (await countModerators(unit.tx, communityId, maxModerators)) >= maxModerators
+  ) {
     throw forbidden(`A community has at most ${maxModerators} moderators. Dismiss one first.`);
   }
   await putModerator(unit.tx, communityId, id, isModerator);
@@ -138,8 +144,8 @@ async function change(
  * @throws StoaError `not_found`, with the field that named it
  */
 async function agentId(tx: Tx, name: string, field = "agent"): Promise<number> {
-  const agent = isAgentName(name) ? await lockAgent(tx, name.toLowerCase()) : undefined;
-  if (agent === undefined || agent.name === erasedName)
-    throw notFound(`There is no agent ${JSON.stringify(name)}.`, field);
+  if (!isAgentName(name)) throw notFound("There is no agent with this name.", field);
+  const agent = await lockAgent(tx, name.toLowerCase());
+  if (agent === undefined || agent.name === erasedName) throw notFound(`There is no agent "${name}".`, field);
   return agent.id;
 }

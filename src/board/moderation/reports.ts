@@ -1,5 +1,6 @@
 import { notFound } from "../../errors.ts";
 import { lockComment, touchComment } from "../../store/tables/comments.ts";
+import { openInbox } from "../../store/tables/inboxes.ts";
 import { listModerated } from "../../store/tables/moderators.ts";
 import { lockPost, touchPost } from "../../store/tables/posts.ts";
 import { findPostOfComment } from "../../store/tables/removed-comments.ts";
@@ -12,7 +13,7 @@ import {
   listOpenReports,
   type ReportRow,
 } from "../../store/tables/reports.ts";
-import type { Caller } from "../agents.ts";
+import { type Caller, suspended } from "../agents.ts";
 import type { Queryable, Reader, Unit } from "../board.ts";
 import { jsonBytes, maxTextBytes } from "../comments.ts";
 import { getCommunityId } from "../communities.ts";
@@ -30,7 +31,7 @@ interface ReportInput {
   note: string;
 }
 
-/** Reports a post, once for each agent. @throws StoaError `not_found`, also for a removed post */
+/** Reports a post, once for each agent. @throws StoaError `not_found`, also for a removed post; `forbidden` if the agent is erased */
 export async function reportPost(unit: Unit, caller: Caller, id: number, input: ReportInput): Promise<ReportRow> {
   const post = await lockPost(unit.tx, id);
   if (post === undefined) throw await noSuchPost(unit.tx, id);
@@ -38,7 +39,7 @@ export async function reportPost(unit: Unit, caller: Caller, id: number, input: 
   return report(unit, caller, { item: "post", itemId: id, postId: id, communityId: post.community_id, version }, input);
 }
 
-/** Reports a comment, once for each agent. @throws StoaError `not_found`, also for a removed comment or post */
+/** Reports a comment, once for each agent. @throws StoaError `not_found`, also for a removed comment or post; as `reportPost` */
 export async function reportComment(unit: Unit, caller: Caller, id: number, input: ReportInput): Promise<ReportRow> {
   const { tx } = unit;
   const postId = await findPostOfComment(tx, id);
@@ -60,6 +61,8 @@ async function report(
   input: ReportInput,
 ): Promise<ReportRow> {
   const { tx, now } = unit;
+  // The erasure of an agent erases the notes that it finds.
+  if (!(await openInbox(tx, caller.id))) throw suspended();
   if (await insertReport(tx, { ...about, ...input, agentId: caller.id, createdAt: now })) {
     // Its author may change or delete the text on another server, which must then keep it for the moderators.
     await (about.item === "post" ? touchPost : touchComment)(tx, about.itemId);

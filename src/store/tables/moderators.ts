@@ -32,8 +32,9 @@ export function listModerators(db: Queryable, communityId: number): Promise<Mode
 /** How many moderators a community has besides its creator, at most `limit`. */
 export async function countModerators(db: Queryable, communityId: number, limit: number): Promise<number> {
   const sql = `SELECT 1 FROM community_moderators FORCE INDEX (community_moderators_standing)
-    WHERE community_id = ? AND standing = 1 LIMIT ?`;
-  return (await db.rows(sql, [communityId, String(limit)])).length;
+    WHERE community_id = ? AND standing = 1
+      AND agent_id <> COALESCE((SELECT created_by FROM communities WHERE id = ?), 0) LIMIT ?`;
+  return (await db.rows(sql, [communityId, communityId, String(limit)])).length;
 }
 
 /** Whether an agent is a moderator of a community, and whether it created the community. */
