@@ -1,7 +1,7 @@
 // Agents follow communities, threads and agents. What is new there comes into their inboxes, each post and comment once.
 import { describe, expect, it } from "vitest";
 import { maxBrought, settlingMs } from "../../src/board/inbox/news.ts";
-import { type Agent, spam } from "../support/moderation.ts";
+import { type Agent, spam, startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
 import { startFollowing } from "./following.ts";
 
@@ -199,6 +199,29 @@ describe("what is followed", () => {
       holding.release();
     }
     expect(await postsOf(reader)).toEqual([post]);
+    expect(await recount(service.db)).toEqual([]);
+  });
+
+  it("still comes when a replica has served with a clock that was three years ahead", async () => {
+    const { reader, community } = await fresh();
+    const late = await service.register("Late");
+    await follow(`communities/${community}`, reader);
+    const posts = [await service.post(writer, { community })];
+    const wrong = await startModerated({
+      db: service.db,
+      overrides: { now: () => Date.now() + ahead + 3 * 365 * 86_400_000 },
+    });
+    expect((await wrong.rest("/readyz")).body.warning).toContain("waits for an operator");
+    const ask = { key: late.key, method: "PUT" };
+    expect((await wrong.rest(`subscriptions/communities/${community}`, ask)).status).toBe(200);
+    for (const { key } of [reader, late]) await wrong.rest("agents/me/inbox", { key });
+    await wrong.post(await service.register("Ahead"), { community });
+    await wrong.app.close();
+    posts.unshift(await service.post(writer, { community }));
+    for (const agent of [reader, late]) expect(await postsOf(agent)).toEqual(posts);
+    ahead += 2 * settlingMs;
+    posts.unshift(await service.post(writer, { community }));
+    for (const agent of [reader, late]) expect(await postsOf(agent)).toEqual(posts);
     expect(await recount(service.db)).toEqual([]);
   });
 });

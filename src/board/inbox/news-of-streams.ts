@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { type DueAgent, listDueAgents } from "../../store/tables/news.ts";
 import type { Board, Queryable } from "../board.ts";
-import { bringNews, isSettledBy } from "./news.ts";
+import { bringNews, isSettledBy, latestAt } from "./news.ts";
 
 /** How often the subscriptions of an agent with streams are looked through, in milliseconds. */
 const everyMs = 1_000;
@@ -32,7 +32,8 @@ export class NewsOfStreams {
     const asked = agentIds.filter((id) => at - (this.#looks.get(id)?.at ?? Number.NEGATIVE_INFINITY) >= everyMs);
     for (let from = 0; from < asked.length; from += agentsAtOnce) {
       const some = asked.slice(from, from + agentsAtOnce);
-      const due = new Map((await listDueAgents(this.#db, some)).map((each) => [each.agent_id, each]));
+      const latest = latestAt(this.#board.expiryNow());
+      const due = new Map((await listDueAgents(this.#db, some, latest)).map((each) => [each.agent_id, each]));
       const changed = some.filter((id) => this.#isChanged(due.get(id)));
       for (let next = 0; next < changed.length; next += broughtAtOnce) {
         const few = changed.slice(next, next + broughtAtOnce);
@@ -45,6 +46,6 @@ export class NewsOfStreams {
   /** Whether something was written since the last look, or has settled since. Otherwise nothing new would be found. */
   #isChanged(due: DueAgent | undefined): boolean {
     if (due === undefined) return false;
-    return due.mark !== this.#looks.get(due.agent_id)?.mark || isSettledBy(due.oldest, this.#board.now());
+    return due.mark !== this.#looks.get(due.agent_id)?.mark || isSettledBy(due.oldest, this.#board.expiryNow());
   }
 }

@@ -44,22 +44,27 @@ export async function readWithNews<Found>(
  */
 export async function bringNews(board: Board, signal: AbortSignal, agentId: number): Promise<boolean> {
   if (board.refusal !== undefined) return false;
-  const now = board.now();
+  // While the clock is in doubt it is 0, and nothing is settled: what a wrong clock settles would stay silent.
+  const now = board.expiryNow();
   const db = board.read(signal);
-  const due = await listDue(db, agentId);
+  const latest = latestAt(now);
+  const due = await listDue(db, agentId, latest);
   if (due.length === 0) return false;
-  const targets = due.map(({ kind, target_id, settled_at }) => ({
+  const targets = due.map(({ kind, target_id, since }) => ({
     kind,
     id: target_id,
-    since: Math.max(settled_at, now - keptMs),
+    since: Math.max(since, now - keptMs),
   }));
-  const news = await listNewest(db, targets, maxBrought);
+  const news = await listNewest(db, targets, maxBrought, { createdAt: latest, id: Number.MAX_SAFE_INTEGER });
   const isSettled = due.some(({ newest }) => isSettledBy(newest, now));
   // Another read may have brought them since the inbox was read.
   if (!isSettled && (await listMissing(db, agentId, news)).length === 0) return true;
   const first = news.length === maxBrought ? (news.at(-1)?.created_at ?? 0) : 0;
+  const settledAt = Math.max(now - settlingMs, first);
   try {
-    await board.writeForRead(signal, (unit) => bring(unit, agentId, news, Math.max(now - settlingMs, first)));
+    await board.writeForRead(signal, async (unit) => {
+      if (await bring(unit, agentId, news)) await settleSubscriptions(unit.tx, agentId, settledAt, latest);
+    });
   } catch (error) {
     if (!(error instanceof StoaError && error.code === "unavailable")) throw error;
   }
@@ -71,14 +76,19 @@ export function isSettledBy(newest: DueSubscription["newest"], now: number): boo
   return newest < now - settlingMs;
 }
 
-/** The inbox is locked before its items are looked through, so that nothing comes twice. */
-async function bring(unit: Unit, agentId: number, news: readonly News[], settledAt: number): Promise<void> {
+/** The latest time that a clock which is right may tell by now. @param now 0 while the clock is in doubt */
+export function latestAt(now: number): number {
+  return now === 0 ? Number.MAX_SAFE_INTEGER : now + settlingMs;
+}
+
+/** The inbox is locked before its items are looked through, so that nothing comes twice. @returns whether there is one */
+async function bring(unit: Unit, agentId: number, news: readonly News[]): Promise<boolean> {
   const { tx, now } = unit;
-  if (!(await openInbox(tx, agentId))) return;
+  if (!(await openInbox(tx, agentId))) return false;
   const missing = await listMissing(tx, agentId, news);
   if (missing.length > 0) {
     await insertNews(tx, agentId, missing, now);
     unit.notified = [agentId];
   }
-  await settleSubscriptions(tx, agentId, settledAt);
+  return true;
 }

@@ -18,26 +18,32 @@ const sources = {
 // Without the first column in the order, MySQL sorts all rows of the target.
 const newestIn = (kind: SubscriptionKind) => {
   const { table, index, column } = sources[kind];
-  return `(SELECT w.created_at FROM ${table} w FORCE INDEX (${index}) WHERE w.${column} = s.target_id
+  return `(SELECT w.created_at FROM ${table} w FORCE INDEX (${index}) WHERE w.${column} = s.target_id AND w.created_at <= ?
     ORDER BY w.${column} DESC, w.created_at DESC LIMIT 1)`;
 };
-const dueOf = (agents: string) => `SELECT s.agent_id, s.kind, s.target_id, s.settled_at,
+/** Its parameters are the latest time of a clock that is right, four times, and the agents. */
+const dueOf = (agents: string) => `SELECT s.agent_id, s.kind, s.target_id,
+    IF(s.settled_at > ?, 0, s.settled_at) AS since,
     CASE s.kind WHEN 'communities' THEN ${newestIn("communities")} WHEN 'threads' THEN ${newestIn("threads")}
       ELSE ${newestIn("agents")} END AS newest
-  FROM subscriptions s FORCE INDEX (PRIMARY) WHERE s.agent_id ${agents} HAVING newest >= settled_at`;
+  FROM subscriptions s FORCE INDEX (PRIMARY) WHERE s.agent_id ${agents} HAVING newest >= since`;
 
 /** A subscription whose target has something that may be new. */
 export interface DueSubscription {
   kind: SubscriptionKind;
   target_id: number;
-  settled_at: number;
+  /** When what may be new was created, at the earliest. */
+  since: number;
   /** When the newest post or comment was created. */
   newest: number;
 }
 
-/** The subscriptions of an agent whose targets have something that is not settled. It reads one row of each target. */
-export function listDue(db: Queryable, agentId: number): Promise<DueSubscription[]> {
-  return db.rows<DueSubscription>(dueOf("= ?"), [agentId]);
+/**
+ * The subscriptions of an agent whose targets have something that is not settled. It reads one row of each target.
+ * @param latest what is later was dated by a wrong clock: posts and comments do not count then, nor what is settled
+ */
+export function listDue(db: Queryable, agentId: number, latest: number): Promise<DueSubscription[]> {
+  return db.rows<DueSubscription>(dueOf("= ?"), [...Array(4).fill(latest), agentId]);
 }
 
 /** An agent some of whose subscriptions are due. */
@@ -49,13 +55,13 @@ export interface DueAgent {
   oldest: number;
 }
 
-/** The agents of a list of at most `maxListed` whose subscriptions are due. */
-export function listDueAgents(db: Queryable, agentIds: readonly number[]): Promise<DueAgent[]> {
+/** The agents of a list of at most `maxListed` whose subscriptions are due. @param latest as for `listDue` */
+export function listDueAgents(db: Queryable, agentIds: readonly number[], latest: number): Promise<DueAgent[]> {
   const { places, list } = inList(agentIds);
   return db.rows<DueAgent>(
     `SELECT d.agent_id, SUM(d.newest) AS mark, MIN(d.newest) AS oldest FROM (${dueOf(`IN (${places})`)}) d
      GROUP BY d.agent_id`,
-    list,
+    [...Array(4).fill(latest), ...list],
   );
 }
 

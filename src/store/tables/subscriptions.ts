@@ -79,11 +79,14 @@ export async function deleteSubscriptionsOf(tx: Tx, agentId: number): Promise<vo
   await tx.run("DELETE FROM subscriptions WHERE agent_id = ?", [agentId]);
 }
 
-/** Settles the subscriptions of an agent: nothing that was created before this time comes into its inbox any more. */
-export async function settleSubscriptions(tx: Tx, agentId: number, settledAt: number): Promise<void> {
-  await tx.run("UPDATE subscriptions SET settled_at = ? WHERE agent_id = ? AND settled_at < ?", [
-    settledAt,
-    agentId,
-    settledAt,
-  ]);
+/**
+ * Settles the subscriptions of an agent: nothing that was created before this time comes into its inbox any more.
+ * @param latest what is settled up to a later time has that, and perhaps its beginning, from a wrong clock
+ */
+export async function settleSubscriptions(tx: Tx, agentId: number, settledAt: number, latest: number): Promise<void> {
+  await tx.run(
+    `UPDATE subscriptions SET created_at = LEAST(created_at, ?), settled_at = ?
+     WHERE agent_id = ? AND (settled_at < ? OR settled_at > ?)`,
+    [settledAt, settledAt, agentId, settledAt, latest],
+  );
 }
