@@ -45,7 +45,7 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
     board,
     ledger,
     boardLog,
-    inboxes: new InboxStreams(database.db, board, shutdown.signal),
+    inboxes: new InboxStreams(database.db, board, shutdown.signal, log),
     siteUrl,
     operators: parts.operators,
     registration,

@@ -149,8 +149,10 @@ export class Board {
   /**
    * Runs a unit of work that a call which reads has to do besides. The call waits one second at most, because other writes
    * may be stuck. After that the work goes on, and its failure is ignored.
+   * @returns whether the work has ended
    */
-  async writeForRead(signal: AbortSignal, work: (unit: Unit) => Promise<void>): Promise<void> {
-    await withTimeout(this.write(signal, work), readsWaitMs);
+  async writeForRead(signal: AbortSignal, work: (unit: Unit) => Promise<void>): Promise<boolean> {
+    const ended = this.write(signal, work).then(() => true);
+    return (await withTimeout(ended, readsWaitMs)) ?? false;
   }
 }

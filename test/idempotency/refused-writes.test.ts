@@ -42,7 +42,7 @@ beforeAll(async () => {
     board,
     ledger,
     boardLog: { current: undefined },
-    inboxes: new InboxStreams(database, board, new AbortController().signal),
+    inboxes: new InboxStreams(database, board, new AbortController().signal, { error: () => {} }),
     siteUrl: "https://stoa.example",
     operators: undefined,
     registration: { mode: "open", token: undefined },

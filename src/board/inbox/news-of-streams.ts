@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { StoaError } from "../../errors.ts";
 import { type DueAgent, listDueAgents } from "../../store/tables/news.ts";
 import type { Board, Queryable } from "../board.ts";
 import { bringNews, isSettledBy, latestAt } from "./news.ts";
@@ -11,19 +12,25 @@ const broughtAtOnce = 8;
 /** How many agents are remembered. One that is forgotten is looked at sooner. */
 const maxRemembered = 20_000;
 
+export interface NewsLog {
+  error(fields: object, message: string): void;
+}
+
 /** Brings what is new into the inboxes of agents that follow their inboxes by streams. They share each look. */
 export class NewsOfStreams {
   readonly #board: Board;
   readonly #db: Queryable;
   readonly #stopping: AbortSignal;
-  /** When an agent was looked at, by `performance.now()`, and what was new then. */
+  readonly #log: NewsLog;
+  /** When an agent was looked at, by `performance.now()`, and which news it has; undefined if that is unknown. */
   readonly #looks = new LRUCache<number, { at: number; mark: DueAgent["mark"] | undefined }>({ max: maxRemembered });
 
   /** @param db a reader of which each statement has its own deadline */
-  constructor(board: Board, db: Queryable, stopping: AbortSignal) {
+  constructor(board: Board, db: Queryable, { stopping, log }: { stopping: AbortSignal; log: NewsLog }) {
     this.#board = board;
     this.#db = db;
     this.#stopping = stopping;
+    this.#log = log;
   }
 
   /** Brings what is new to those of these agents that were not looked at within the last second. */
@@ -35,11 +42,24 @@ export class NewsOfStreams {
       const latest = latestAt(this.#board.expiryNow());
       const due = new Map((await listDueAgents(this.#db, some, latest)).map((each) => [each.agent_id, each]));
       const changed = some.filter((id) => this.#isChanged(due.get(id)));
+      const missed = new Set<number>();
       for (let next = 0; next < changed.length; next += broughtAtOnce) {
         const few = changed.slice(next, next + broughtAtOnce);
-        await Promise.all(few.map((id) => bringNews(this.#board, this.#stopping, id)));
+        await Promise.all(few.map(async (id) => (await this.#hasNews(id)) || missed.add(id)));
       }
-      for (const id of some) this.#looks.set(id, { at, mark: due.get(id)?.mark });
+      for (const id of some) this.#looks.set(id, { at, mark: missed.has(id) ? undefined : due.get(id)?.mark });
+    }
+  }
+
+  /** Brings the news of an agent. One that fails must not hold up the others. @returns whether it has them now */
+  async #hasNews(agentId: number): Promise<boolean> {
+    try {
+      return (await bringNews(this.#board, this.#stopping, agentId)) !== "unknown";
+    } catch (err) {
+      this.#stopping.throwIfAborted();
+      const isExpected = err instanceof StoaError && err.code === "unavailable";
+      if (!isExpected) this.#log.error({ err, agent: agentId }, "news could not be brought into an inbox");
+      return false;
     }
   }
 

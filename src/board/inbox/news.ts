@@ -35,21 +35,21 @@ export async function readWithNews<Found>(
   mayFollow: (found: Found) => boolean,
 ): Promise<Found> {
   const found = await read();
-  return mayFollow(found) && (await bringNews(board, signal, agentId)) ? read() : found;
+  return mayFollow(found) && (await bringNews(board, signal, agentId)) === "some" ? read() : found;
 }
 
-/**
- * Brings what is new in what an agent follows into its inbox. While the database cannot write, nothing comes.
- * @returns whether something may have come
- */
-export async function bringNews(board: Board, signal: AbortSignal, agentId: number): Promise<boolean> {
-  if (board.refusal !== undefined) return false;
+/** What has come into an inbox: `some` if something may have come, `unknown` if the database could not write, or not in time. */
+export type Brought = "nothing" | "some" | "unknown";
+
+/** Brings what is new in what an agent follows into its inbox. While the database cannot write, nothing comes. */
+export async function bringNews(board: Board, signal: AbortSignal, agentId: number): Promise<Brought> {
+  if (board.refusal !== undefined) return "unknown";
   // While the clock is in doubt it is 0, and nothing is settled: what a wrong clock settles would stay silent.
   const now = board.expiryNow();
   const db = board.read(signal);
   const latest = latestAt(now);
   const due = await listDue(db, agentId, latest);
-  if (due.length === 0) return false;
+  if (due.length === 0) return "nothing";
   const targets = due.map(({ kind, target_id, since }) => ({
     kind,
     id: target_id,
@@ -58,17 +58,18 @@ export async function bringNews(board: Board, signal: AbortSignal, agentId: numb
   const news = await listNewest(db, targets, maxBrought, { createdAt: latest, id: Number.MAX_SAFE_INTEGER });
   const isSettled = due.some(({ newest }) => isSettledBy(newest, now));
   // Another read may have brought them since the inbox was read.
-  if (!isSettled && (await listMissing(db, agentId, news)).length === 0) return true;
+  if (!isSettled && (await listMissing(db, agentId, news)).length === 0) return "some";
   const first = news.length === maxBrought ? (news.at(-1)?.created_at ?? 0) : 0;
   const settledAt = Math.max(now - settlingMs, first);
   try {
-    await board.writeForRead(signal, async (unit) => {
+    const hasEnded = await board.writeForRead(signal, async (unit) => {
       if (await bring(unit, agentId, news)) await settleSubscriptions(unit.tx, agentId, settledAt, latest);
     });
+    return hasEnded ? "some" : "unknown";
   } catch (error) {
-    if (!(error instanceof StoaError && error.code === "unavailable")) throw error;
+    if (error instanceof StoaError && error.code === "unavailable") return "unknown";
+    throw error;
   }
-  return true;
 }
 
 /** Whether others can read by now what was created at the time `newest` or before: see `settlingMs`. */

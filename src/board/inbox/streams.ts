@@ -4,7 +4,7 @@ import { type InboxItemRow, listItemsFrom, readNewestItems } from "../../store/t
 import { GrowthWatch } from "../../timing/growth-watch.ts";
 import type { Board, Queryable } from "../board.ts";
 import { bringNews } from "./news.ts";
-import { NewsOfStreams } from "./news-of-streams.ts";
+import { type NewsLog, NewsOfStreams } from "./news-of-streams.ts";
 
 /** How many items a stream has in memory: few, because thousands of clients may stop reading at the same time. */
 const portion = 16;
@@ -22,11 +22,11 @@ export class InboxStreams {
   readonly #watch: GrowthWatch<number>;
 
   /** @param stopping aborts when the service stops; those who wait for items then get its reason */
-  constructor(db: Database, board: Board, stopping: AbortSignal) {
+  constructor(db: Database, board: Board, stopping: AbortSignal, log: NewsLog) {
     this.#db = db;
     this.#board = board;
     const reader = db.longReader(stopping);
-    const news = new NewsOfStreams(board, reader, stopping);
+    const news = new NewsOfStreams(board, reader, { stopping, log });
     this.#watch = new GrowthWatch(async (agentIds) => {
       await news.bring(agentIds);
       return readNewestItems(reader, agentIds);

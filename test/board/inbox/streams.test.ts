@@ -165,6 +165,39 @@ it("streams send what is new in what their agent follows, whichever replica writ
   for (const each of streams) await each.return();
 });
 
+it.each([
+  ["because the disk is full", 1114, false],
+  ["for an unknown reason", 1644, true],
+])("news that cannot be written %s come soon after, and other streams go on", async (_, errno, logged) => {
+  const [, { db, log, ...second }] = replicas;
+  const { author } = await newAuthor();
+  const path = `subscriptions/agents/${author.name}`;
+  const streamOf = async (reader: Agent) => {
+    expect((await second.rest(path, { key: reader.key, method: "PUT" })).status).toBe(200);
+    return receive(replicas[1], "ndjson", reader, { from: 1, follow: true });
+  };
+  const refused = await second.register();
+  const [first, other] = [await streamOf(refused), await streamOf(await second.register())];
+  await replicas[0].post(author);
+  for (const each of [first, other]) await take(each, 1);
+  const next = take(first, 2);
+  const faults = () => log.filter(({ msg }) => msg === "news could not be brought into an inbox").length;
+  const before = faults();
+  const [row] = await db.rows<{ id: number }>("SELECT id FROM agents WHERE name = ?", [refused.name]);
+  await db.pool.query(`CREATE TRIGGER refusal BEFORE INSERT ON inbox_items FOR EACH ROW
+    IF NEW.agent_id = ${row?.id} THEN SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = ${errno}; END IF`);
+  // Looks are a second apart. With the second post there was one after the first.
+  for (const id of [2, 3]) {
+    await replicas[0].post(author);
+    expect(await take(other, 1)).toMatchObject([{ id }]);
+  }
+  if (logged) await waitUntil("the line of the log", async () => faults() > before);
+  await db.pool.query("DROP TRIGGER refusal");
+  expect(await next).toMatchObject([{ id: 2 }, { id: 3 }]);
+  expect(faults() > before).toBe(logged);
+  for (const each of [first, other]) await each.return();
+});
+
 /** How many items are unread, by the database: a call would bring more. */
 async function unread({ name }: Agent): Promise<number> {
   const sql = "SELECT b.unread FROM inboxes b JOIN agents a ON a.id = b.agent_id WHERE a.name = ?";
