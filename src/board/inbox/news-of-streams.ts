@@ -24,6 +24,7 @@ export class NewsOfStreams {
   readonly #log: NewsLog;
   /** When an agent was looked at, by `performance.now()`, and which news it has; undefined if that is unknown. */
   readonly #looks = new LRUCache<number, { at: number; mark: DueAgent["mark"] | undefined }>({ max: maxRemembered });
+  #isLooking = false;
 
   /** @param db a reader of which each statement has its own deadline */
   constructor(board: Board, db: Queryable, { stopping, log }: { stopping: AbortSignal; log: NewsLog }) {
@@ -33,10 +34,24 @@ export class NewsOfStreams {
     this.#log = log;
   }
 
-  /** Brings what is new to those of these agents that were not looked at within the last second. */
-  async bring(agentIds: readonly number[]): Promise<void> {
+  /**
+   * Begins to bring what is new to those of these agents that were not looked at within the last second, unless a look still
+   * runs. The board notifies of what comes.
+   */
+  begin(agentIds: readonly number[]): void {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    this.#look(agentIds)
+      .catch((err) => this.#report({ err }, "news of streams could not be looked for"))
+      .finally(() => {
+        this.#isLooking = false;
+      });
+  }
+
+  async #look(agentIds: readonly number[]): Promise<void> {
     const at = performance.now();
     const asked = agentIds.filter((id) => at - (this.#looks.get(id)?.at ?? Number.NEGATIVE_INFINITY) >= everyMs);
+    for (const id of asked) this.#looks.set(id, { at, mark: this.#looks.get(id)?.mark });
     for (let from = 0; from < asked.length; from += agentsAtOnce) {
       const some = asked.slice(from, from + agentsAtOnce);
       const latest = latestAt(this.#board.expiryNow());
@@ -56,11 +71,15 @@ export class NewsOfStreams {
     try {
       return (await bringNews(this.#board, this.#stopping, agentId)) !== "unknown";
     } catch (err) {
-      this.#stopping.throwIfAborted();
-      const isExpected = err instanceof StoaError && err.code === "unavailable";
-      if (!isExpected) this.#log.error({ err, agent: agentId }, "news could not be brought into an inbox");
+      this.#report({ err, agent: agentId }, "news could not be brought into an inbox");
       return false;
     }
+  }
+
+  /** Logs a failure, unless the database does not answer, which others report, or the service stops. */
+  #report(fields: { err: unknown; agent?: number }, message: string): void {
+    const isExpected = fields.err instanceof StoaError && fields.err.code === "unavailable";
+    if (!isExpected && !this.#stopping.aborted) this.#log.error(fields, message);
   }
 
   /** Whether something was written since the last look, or has settled since. Otherwise nothing new would be found. */

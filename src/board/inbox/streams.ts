@@ -27,8 +27,9 @@ export class InboxStreams {
     this.#board = board;
     const reader = db.longReader(stopping);
     const news = new NewsOfStreams(board, reader, { stopping, log });
-    this.#watch = new GrowthWatch(async (agentIds) => {
-      await news.bring(agentIds);
+    this.#watch = new GrowthWatch((agentIds) => {
+      // Other items do not wait for news.
+      news.begin(agentIds);
       return readNewestItems(reader, agentIds);
     });
     board.onNotified = (agentId) => this.#watch.notify(agentId);

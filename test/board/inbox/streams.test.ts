@@ -3,6 +3,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { beforeAll, expect, it } from "vitest";
 import { InboxService } from "../../../gen/stoa/v1/inbox_service_pb.js";
 import { type Form, forms, type Query, receiveParts, StreamFailure } from "../../ledger/reading/followers.ts";
+import { startCuttingProxy } from "../../support/cutting-proxy.ts";
 import { type Agent, type Moderated, spam, startModerated } from "../../support/moderation.ts";
 import { recount } from "../../support/recount.ts";
 import { waitUntil } from "../../support/wait.ts";
@@ -196,6 +197,20 @@ it.each([
   expect(await next).toMatchObject([{ id: 2 }, { id: 3 }]);
   expect(faults() > before).toBe(logged);
   for (const each of [first, other]) await each.return();
+});
+
+it("other items do not wait for news", async () => {
+  const { author, say } = await newAuthor();
+  const { db } = replicas[0];
+  const proxy = await startCuttingProxy(db.config);
+  const third = await startModerated({ db: { ...db, config: proxy.config }, config: { databaseTimeoutMs: 60_000 } });
+  proxy.cutAtText("SUM\\(d.newest\\)", "before", "freeze");
+  const stream = receive(third, "ndjson", author, { from: 1, follow: true });
+  const taken = take(stream, 1);
+  await waitUntil("the look for news", () => proxy.isCut());
+  const commentId = await say();
+  expect(await taken).toEqual([{ id: 1, commentId }]);
+  await stream.return();
 });
 
 /** How many items are unread, by the database: a call would bring more. */
