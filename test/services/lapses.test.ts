@@ -103,6 +103,29 @@ describe("a registration whose key is never used", () => {
     await endUnusedAgents(board, signal);
     expect((await register(name)).status).toBe(201);
   });
+
+  it("ends the subscriptions to it when their agents next change theirs", async () => {
+    const follower = await service.register();
+    const change = (path: string, method = "PUT") =>
+      service.rest(`subscriptions/${path}`, { key: follower.key, method });
+    const listed = async () =>
+      (await service.rest("subscriptions", { key: follower.key })).body.subscriptions.map(
+        ({ target }: { target: string }) => target,
+      );
+    for (const method of ["PUT", "DELETE"]) {
+      const name = newName();
+      await register(name);
+      expect((await change(`agents/${name}`)).status).toBe(200);
+      clock.ms += day;
+      await endUnusedAgents(board, signal);
+      // Its name is somebody else's now.
+      await service.register(name);
+      expect(await listed()).toContain("[removed]");
+      const left = method === "PUT" ? ["general"] : [];
+      expect((await change("communities/general", method)).body.subscriptions).toBe(left.length);
+      expect(await listed()).toEqual(left);
+    }
+  });
 });
 
 const inboxOf = async (id: number) =>

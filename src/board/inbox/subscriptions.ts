@@ -6,6 +6,7 @@ import { findRemovedPost } from "../../store/tables/removed-posts.ts";
 import {
   countSubscriptions,
   deleteSubscription,
+  deleteSubscriptionsToErased,
   findSubscription,
   insertSubscription,
   maxSubscriptions,
@@ -35,7 +36,8 @@ export interface Subscribed {
 }
 
 /**
- * Subscribes the caller. A repeat changes nothing.
+ * Subscribes the caller. A repeat changes nothing. Subscriptions to agents that are erased end with each change: nobody can name
+ * such an agent.
  * @throws StoaError `not_found`, `bad_input` with field `target`; `forbidden` for too many, and for an agent that was erased
  * meanwhile
  */
@@ -45,6 +47,7 @@ export async function subscribe(unit: Unit, caller: Caller, followed: Followed):
   const { id: targetId, target, stands } = await find(tx, followed);
   if (!stands) throw kind === "agents" ? noSuchAgent(followed.target) : await noSuchPost(tx, targetId);
   if (!(await openInbox(tx, caller.id))) throw suspended();
+  await deleteSubscriptionsToErased(tx, caller.id);
   const key = { agentId: caller.id, kind, targetId };
   const since = await findSubscription(tx, key);
   const count = await countSubscriptions(tx, caller.id);
@@ -65,6 +68,7 @@ export async function unsubscribe(unit: Unit, caller: Caller, followed: Followed
   const { id: targetId } = await find(tx, followed);
   if (!(await openInbox(tx, caller.id))) throw suspended();
   unit.unchanged = !(await deleteSubscription(tx, { agentId: caller.id, kind: followed.kind, targetId }));
+  await deleteSubscriptionsToErased(tx, caller.id);
   return countSubscriptions(tx, caller.id);
 }
 

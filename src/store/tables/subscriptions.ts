@@ -1,4 +1,5 @@
 import type { Queryable, Tx } from "../database/queryable.ts";
+import { erasedName } from "./suspensions.ts";
 
 /** What an agent follows: a community, the thread of a post, or an agent. Words are those of the contract in lower case. */
 export type SubscriptionKind = "communities" | "threads" | "agents";
@@ -72,6 +73,17 @@ export async function insertSubscription(
 export async function deleteSubscription(tx: Tx, { agentId, kind, targetId }: SubscriptionKey): Promise<boolean> {
   const sql = "DELETE FROM subscriptions WHERE agent_id = ? AND kind = ? AND target_id = ?";
   return (await tx.run(sql, [agentId, kind, targetId])).affectedRows > 0;
+}
+
+/** Ends the subscriptions of an agent, whose inbox is locked, to agents that are erased. */
+export async function deleteSubscriptionsToErased(tx: Tx, agentId: number): Promise<void> {
+  // Without locks on the agents, which come before inboxes in the lock order. Nobody erased comes back.
+  const erased = await tx.rows<{ target_id: number }>(
+    `SELECT s.target_id FROM subscriptions s FORCE INDEX (PRIMARY) JOIN agents a ON a.id = s.target_id
+     WHERE s.agent_id = ? AND s.kind = 'agents' AND a.name = ?`,
+    [agentId, erasedName],
+  );
+  for (const { target_id: targetId } of erased) await deleteSubscription(tx, { agentId, kind: "agents", targetId });
 }
 
 /** Ends all subscriptions of an agent that is erased: at most `maxSubscriptions`. Its inbox is closed before. */
