@@ -46,7 +46,7 @@ export function decodeSearchCursor(text: string, identity: SearchIdentity, words
   throw badInput("cursor", "This is not a cursor of this search.");
 }
 
-/** Whether a plan could have these words: anybody can write a cursor, and many words are costly. */
+/** Whether a plan could have these words: anybody can write a cursor, and many words are costly. `planSearch` checks the rest. */
 function isPlanned(found: readonly string[], words: readonly string[]): boolean {
   const isShort = found.length <= maxWords && new Set(found).size === found.length;
   return isShort && found.every((word) => words.includes(word));

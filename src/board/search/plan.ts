@@ -25,23 +25,33 @@ const pageSize = 25;
 /** How many words are considered. The index is not asked for others. */
 export const maxWords = 8;
 
-/** Decides how to search. @param words all that must occur */
+/**
+ * Decides how to search.
+ * @param words all that must occur
+ * @param first the plan of the first page, by a cursor. It stays, without the words that are common: anybody can write a cursor
+ */
 export async function planSearch(
   db: Queryable,
   scope: SearchScope,
   sort: "relevance" | "new",
   words: readonly string[],
+  first?: SearchPlan,
 ): Promise<SearchPlan> {
+  if (first?.by === "scan") return first;
   // Longer words are rarer.
   const candidates = [...words].sort((a, b) => b.length - a.length).slice(0, maxWords);
   const everywhere = { ...scope, communityId: undefined, authorId: undefined };
   const all = await sampleNewest(db, everywhere, candidates, sampleSize);
-  const isRestricted = scope.communityId !== undefined || scope.authorId !== undefined;
-  const here = isRestricted ? await sampleNewest(db, scope, [], sampleSize) : all;
-  if (isAbove(scannedShare, here.matches, here.items)) return { by: "scan" };
   const by = sort === "new" ? "newest" : "rank";
   const isRare = (count: number) => !isAbove(commonShare, count, all.items);
   const rare = candidates.filter((_, index) => isRare(all.holding[index] as number));
+  if (first !== undefined && rare.length > 0) {
+    const kept = first.words.filter((word) => rare.includes(word));
+    return { by, words: kept.length > 0 ? kept : rare };
+  }
+  const isRestricted = scope.communityId !== undefined || scope.authorId !== undefined;
+  const here = isRestricted ? await sampleNewest(db, scope, [], sampleSize) : all;
+  if (isAbove(scannedShare, here.matches, here.items)) return { by: "scan" };
   if (rare.length > 0) {
     return isScanCheaper(by, all, here, all.holding.filter(isRare)) ? { by: "scan" } : { by, words: rare };
   }

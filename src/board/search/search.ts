@@ -67,7 +67,7 @@ export async function search<Type extends Searched>(
   const scope: SearchScope = { type, communityId, authorId, required, excluded };
   const identity = [text, type, communityId ?? null, authorId ?? null, sort];
   const start = cursor === undefined ? undefined : decodeSearchCursor(cursor, identity, words);
-  let plan = start?.plan ?? (await planSearch(db, scope, sort, words));
+  let plan = await planSearch(db, scope, sort, words, start?.plan);
   const found: { position: Position; row: SearchedRows[Type] }[] = [];
   let after: Position | undefined = start?.after;
   const endsAt = performance.now() + roundsMs;

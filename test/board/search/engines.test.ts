@@ -1,6 +1,7 @@
 // What the engine finds, in every plan, is what a plain look at every text finds; and no query is an error of the service.
 import { beforeAll, expect, it } from "vitest";
-import { Board } from "../../../src/board/board.ts";
+import { Board, type Queryable } from "../../../src/board/board.ts";
+import { encodeSearchCursor } from "../../../src/board/search/cursor.ts";
 import { defaultIndexerPace, SearchIndexer } from "../../../src/board/search/indexer.ts";
 import { planSearch } from "../../../src/board/search/plan.ts";
 import { parseQuery } from "../../../src/board/search/query.ts";
@@ -140,4 +141,43 @@ it("a large board reads the newest items one by one where the engine would have 
   // A place of few items is read as a whole.
   expect(await plan("relevance", ["qfew"], 2)).toEqual({ by: "scan" });
   await pool.query("DELETE FROM search_comments");
+});
+
+it("a cursor that somebody has written does not have the index look up a common word", async () => {
+  const rows = Array.from({ length: 1_500 }, (_, index) => [
+    index + 1,
+    1,
+    1,
+    0,
+    ` qmost ${index % 100 < 1 ? "qfew " : ""}${index % 100 === 1 ? "qsome " : ""}`,
+  ]);
+  await service.db.pool.query(
+    "INSERT INTO search_comments (id, community_id, author_id, text_version, tokens) VALUES ?",
+    [rows],
+  );
+  const reader = db.reader(never);
+  /** What the index is asked for on a later page of a search, if its cursor names these words. */
+  const asked = async (text: string, words: readonly string[], sort: "relevance" | "new") => {
+    const plan = { by: sort === "new" ? "newest" : "rank", words } as const;
+    const cursor = encodeSearchCursor([text, "comments", null, null, sort], {
+      plan,
+      after: { id: 1e9, relevance: 1e9 },
+    });
+    const found = new Set<unknown>();
+    const watched: Queryable = {
+      rows(sql, params) {
+        if (sql.includes("AGAINST")) found.add(params?.find((param) => String(param).startsWith("+")));
+        return reader.rows(sql, params);
+      },
+    };
+    const input = { text, type: "comments", community: undefined, author: undefined, sort, limit: 25, cursor } as const;
+    await search(watched, input);
+    return [...found];
+  };
+  for (const sort of ["relevance", "new"] as const) {
+    expect(await asked("most few", ["qmost"], sort)).toEqual(["+qfew"]);
+    expect(await asked("most few some", ["qmost", "qsome"], sort)).toEqual(["+qsome"]);
+    expect(await asked("most", ["qmost"], sort)).toEqual([]);
+  }
+  await service.db.pool.query("DELETE FROM search_comments");
 });
