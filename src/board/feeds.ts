@@ -40,7 +40,7 @@ const windowBands = { day: 0, week: 1, month: 2, year: 3 } as const;
  * A page with this offset or a larger one is deep. Its cost grows with the offset, which the client chooses. So the board first
  * checks that there are that many posts, and reads only a few such pages at a time. Cursors cost the same at any depth.
  */
-const deepOffset = 1_000;
+export const deepOffset = 1_000;
 /**
  * How long a cursor keeps the start of its first page's window, in milliseconds; after that the start moves. Posts that have
  * left the window since the first page are found one by one, so neither a slow client nor a forged cursor may need many.
@@ -77,8 +77,8 @@ export async function listFeed(db: Reader, query: FeedQuery): Promise<FeedResult
     start: position ? { after: position.after } : { offset: offset ?? 0 },
     limit: limit + 1, // One more tells whether there is a next page.
   };
-  const rows =
-    (offset ?? 0) < deepOffset ? await readPage(db, sort, page, top) : await readDeepPage(db, sort, page, top);
+  const from = (offset ?? 0) < deepOffset ? db : await findDeepReader(db, page, top);
+  const rows = from === undefined ? [] : await (top ? listTopSince(from, page, top) : listFeedPage(from, sort, page));
   const posts = rows.slice(0, limit);
   const last = rows.length > limit ? posts.at(-1) : undefined;
   return {
@@ -89,24 +89,17 @@ export async function listFeed(db: Reader, query: FeedQuery): Promise<FeedResult
   };
 }
 
-function readPage(db: Queryable, sort: FeedSort, page: FeedPage, top: TopWindow | undefined): Promise<PostRow[]> {
-  return top ? listTopSince(db, page, top) : listFeedPage(db, sort, page);
-}
-
-/** Reads a page with a large offset. It is empty when there are not that many posts. */
-async function readDeepPage(
+/** The reader for a page with a large offset; undefined if there are not that many posts. */
+async function findDeepReader(
   db: Reader,
-  sort: FeedSort,
-  page: FeedPage,
+  { communityId, start }: FeedPage,
   top: TopWindow | undefined,
-): Promise<PostRow[]> {
-  const { communityId } = page;
-  const offset = "offset" in page.start ? page.start.offset : 0;
+): Promise<Queryable | undefined> {
+  const offset = "offset" in start ? start.offset : 0;
   const posts = communityId === undefined ? await highestId(db, "post") : await countPosts(db, communityId);
-  if (posts <= offset) return [];
+  if (posts <= offset) return undefined;
   const few = db.costly();
-  if (top !== undefined && !(await areMoreSince(few, communityId, top.since, offset))) return [];
-  return readPage(few, sort, page, top);
+  return top === undefined || (await areMoreSince(few, communityId, top.since, offset)) ? few : undefined;
 }
 
 /** The window of a page. `kept` is the start of the window that the cursor holds. */

@@ -106,14 +106,25 @@ export function boundLargeReads({ slow, beginCall }: Pick<ServiceTable, "slow" |
   return (rpc) => {
     const textLength = rpc.methodKind === "unary" ? createTextLength(rpc.output) : undefined;
     if (textLength === undefined) return [];
-    const turns = slow.includes(rpc) ? slowReads : reads;
-    return [takeTurns(turns, textLength, encoding)];
+    return [takeTurns({ reads, slowReads, isSlow: slow.get(rpc) }, textLength, encoding)];
   };
 }
 
-function takeTurns(turns: LargeReads, textLength: (message: Message) => number, encoding: TurnScheduler): Interceptor {
+/** Where the reads of an RPC take turns. */
+interface Turns {
+  reads: LargeReads;
+  slowReads: LargeReads;
+  isSlow: ((request: Message) => boolean) | undefined;
+}
+
+function takeTurns(
+  { reads, slowReads, isSlow }: Turns,
+  textLength: (message: Message) => number,
+  encoding: TurnScheduler,
+): Interceptor {
   return (next) => async (request) => {
     const { agent, origin } = callOf(request.contextValues);
+    const turns = !request.stream && isSlow?.(request.message) ? slowReads : reads;
     const turn = turns.begin(agent ?? origin.client.counted, request);
     if (turn !== undefined) await turn;
     let length = 0;

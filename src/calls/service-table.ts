@@ -1,4 +1,4 @@
-import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import type { KeyInText } from "../contract/field-rules.ts";
 import type { StoaError } from "../errors.ts";
@@ -51,8 +51,11 @@ export interface ServiceTable {
   services: { service: DescService; implementation: Implementation }[];
   /** The reads whose callers share runs in a way of their own. */
   readonly sharing: readonly DescMethod[];
-  /** The reads that may take seconds. They take turns among themselves, so that no other read waits for them. */
-  readonly slow: readonly DescMethod[];
+  /**
+   * The reads that may take seconds, and which of their requests do. These take turns among themselves, so that no other read
+   * waits for them.
+   */
+  readonly slow: ReadonlyMap<DescMethod, (request: Message) => boolean>;
   readonly keys: Keys;
   readonly refuseKeys: RefuseKeys;
   /**

@@ -1,7 +1,7 @@
-import { create, type DescField } from "@bufbuild/protobuf";
+import { create, type DescField, type Message } from "@bufbuild/protobuf";
 import { type Feed, FeedSchema, FeedSort, FeedWindow } from "../../gen/stoa/v1/feed_pb.js";
 import type { Board } from "../board/board.ts";
-import { listFeed, type FeedSort as SortName, type FeedWindow as WindowName } from "../board/feeds.ts";
+import { deepOffset, listFeed, type FeedSort as SortName, type FeedWindow as WindowName } from "../board/feeds.ts";
 import { checkSubscribed, listSubscribed } from "../board/subscribed-feed.ts";
 import { enumDefault, integerDefault } from "../contract/defaults.ts";
 import type { ResourceMapper } from "./resource-mapper.ts";
@@ -48,6 +48,11 @@ export function feedDefaults(field: Record<keyof FeedDefaults, DescField>): Feed
     limit: integerDefault(field.limit),
     offset: integerDefault(field.offset),
   };
+}
+
+/** Whether a request for a feed is for a page of which the board reads only a few at a time. */
+export function isCostlyFeed(request: Message & { offset?: bigint; subscribed?: boolean }): boolean {
+  return request.subscribed === true || (request.offset !== undefined && request.offset >= deepOffset);
 }
 
 /** Reads a page of a feed and applies the defaults. */

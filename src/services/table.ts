@@ -1,3 +1,4 @@
+import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
@@ -22,6 +23,7 @@ import { ApiKeys } from "./api-keys.ts";
 import { Authenticator } from "./authenticator.ts";
 import { createCommentService } from "./comments.ts";
 import { createCommunityService } from "./communities.ts";
+import { isCostlyFeed } from "./feeds.ts";
 import { createInboxService } from "./inbox.ts";
 import { createLedgerService } from "./ledger.ts";
 import { createLedgerOperatorService } from "./ledger-operator.ts";
@@ -91,7 +93,12 @@ export function createServiceTable({
     ],
     // A verification takes long, and its result says how old it is. So callers join the one that runs.
     sharing: [LedgerService.method.verifyChain],
-    slow: [SearchService.method.search],
+    slow: new Map<DescMethod, (request: Message) => boolean>([
+      [SearchService.method.search, () => true],
+      [ModerationRecordService.method.listModerations, () => true],
+      [PostService.method.listPosts, isCostlyFeed],
+      [CommunityService.method.listCommunityPosts, isCostlyFeed],
+    ]),
     keys,
     refuseKeys: createKeyRefusal(board),
     authenticate: authenticator.authenticate,

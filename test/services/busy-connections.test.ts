@@ -3,6 +3,8 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type LedgerUnderTest, startLedger } from "../ledger/support.ts";
+import { startCuttingProxy } from "../support/cutting-proxy.ts";
+import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
 const databaseConnections = 8;
@@ -125,4 +127,25 @@ describe("while writes hold all other connections", () => {
     await waitUntil("the response is erased", async () => (await again()).body.error === "bad_input");
     expect((await again()).status).toBe(400);
   });
+});
+
+it("while deep pages of feeds wait for each other, other pages answer", async () => {
+  const { db } = service;
+  const proxy = await startCuttingProxy(db.config);
+  const { url, rest } = await startService({ db: { ...db, config: proxy.config }, config: { databaseConnections } });
+  await db.rows(
+    "INSERT INTO posts (id, community_id, author_id, title, body, created_at) VALUES (1000000, 1, 1, '', '', 0)",
+  );
+  // One of them runs at a time. It never ends.
+  proxy.cutAtText("ORDER BY created_at, id LIMIT 1 OFFSET", "before", "freeze");
+  const waiting = new AbortController();
+  const deep = Array.from({ length: 16 }, (_, i) =>
+    fetch(`${url}/api/v1/feed?sort=top&t=year&offset=${1_000 + i}`, { signal: waiting.signal }).catch(() => undefined),
+  );
+  await waitUntil("a deep page", () => proxy.isCut());
+  for (const path of ["feed", "feed?offset=999", "communities/general/posts"])
+    expect((await rest(path)).status).toBe(200);
+  waiting.abort();
+  await Promise.all(deep);
+  await db.rows("DELETE FROM posts WHERE id = 1000000");
 });

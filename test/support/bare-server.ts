@@ -35,7 +35,7 @@ export async function createBareServer({
       refusalOfStreams: async () => undefined,
     },
     sharing: [],
-    slow: [],
+    slow: new Map(),
     refuseKeys: async () => {},
     beginCall: () => 10_000,
   };
