@@ -52,9 +52,10 @@ export function addPostPage({ add, read, bodies, siteUrl, hasLog, now, show }: P
       sort = sortNames[input.sort ?? CommentSort.OLD];
       return output;
     };
-    const found = (await getPost(request, { path })).output;
+    const isOther = query.length > 0;
     // The post comes with its oldest comments.
-    let page = query.length > 0 ? await list(maxComments) : found;
+    const found = (await getPost(request, { path, fields: { limit: BigInt(isOther ? 1 : maxComments) } })).output;
+    let page = isOther ? await list(maxComments) : found;
     const fitting = countFitting(page.comments);
     // Only the API can create the cursor of a shorter page.
     if (fitting < page.comments.length) page = await list(fitting);
@@ -92,7 +93,7 @@ export function addPostPage({ add, read, bodies, siteUrl, hasLog, now, show }: P
     const page = await rendering.run(request.signal, async () => {
       const comment = (await getComment(request, { path: { id: pathSegment(request, 2) } })).output.comment as Comment;
       const { parentId } = comment;
-      const found = (await getPost(request, { fields: { id: comment.postId } })).output;
+      const found = (await getPost(request, { fields: { id: comment.postId, limit: BigInt(maxComments) } })).output;
       const post = found.post as Post;
       const parent =
         parentId === undefined ? undefined : (await getComment(request, { fields: { id: parentId } })).output.comment;

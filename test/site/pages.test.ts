@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { serverOf } from "../support/database-link.ts";
+import { startRelay } from "../support/relay.ts";
 import { type Service, startService } from "../support/service.ts";
 
 const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
@@ -177,6 +179,31 @@ describe("a post", () => {
     // What it replies to is on the page before, and has a page of its own.
     expect(second.text).toMatch(/<a class="reply" href="\/comments\/(\d+)">in reply to comment \1<\/a>/);
     expect(second.text).toContain(`<a href="/posts/${post}#comments">`);
+  });
+
+  it("read from the database hardly more comments than they show", async () => {
+    const { db } = service;
+    const id = await write({ title: "A long thread", body: "" });
+    const rows = Array.from({ length: 1_000 }, (_, i) => [id, 1, "x".repeat(1_000), i]);
+    await db.pool.query("INSERT INTO comments (post_id, author_id, body, created_at) VALUES ?", [rows]);
+    const [last] = await db.rows<{ id: number }>("SELECT MAX(id) AS id FROM comments");
+    let bytes = 0;
+    const { port } = await startRelay(serverOf(db.config), (client, database) => {
+      client.pipe(database);
+      database.on("data", (some) => {
+        bytes += some.length;
+        client.write(some);
+      });
+    });
+    const { socketPath: _, ...account } = db.config;
+    const replica = await startService({ db: { ...db, config: { ...account, host: "127.0.0.1", port } } });
+    for (const path of [`posts/${id}`, `posts/${id}?sort=new`, `comments/${last?.id}`]) {
+      bytes = 0;
+      const page = await fetch(`${replica.url}/${path}`, { headers: { accept: browser } });
+      expect([page.status, await page.text()]).toEqual([200, expect.stringContaining("xxx")]);
+      expect(bytes, path).toBeGreaterThan(250_000);
+      expect(bytes, path).toBeLessThan(400_000);
+    }
   });
 });
 
