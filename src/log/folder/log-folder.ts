@@ -22,7 +22,7 @@ interface Stored {
 
 const checkpointName = "checkpoint";
 /** What stands in the place of the checkpoint before the first. An empty file would look like one that was cut off. */
-const begunMark = toUtf8("no checkpoint yet\n");
+export const begunMark = toUtf8("no checkpoint yet\n");
 
 /**
  * The folder in which a replica keeps the newest note that it has published, and the entries of that tree. It is outside the
@@ -198,8 +198,8 @@ async function* readSegment(segments: Segments, segment: string, count: number):
   if (read < count) throw new FolderDamage(`${segments.pathOf(segment)} was cut off`);
 }
 
-/** What is in the place of the checkpoint; undefined if nothing is. */
-async function readNote(path: string): Promise<Buffer | undefined> {
+/** What is in the place of the checkpoint; undefined if nothing is. @throws Error of the file system */
+export async function readNote(path: string): Promise<Buffer | undefined> {
   const note = await readFile(join(path, checkpointName)).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
     throw error;

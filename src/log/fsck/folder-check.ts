@@ -1,5 +1,4 @@
 // Checks the log folder of a replica. That may append to it meanwhile, so only what its checkpoint covers is read.
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { StoredDamage } from "../../errors.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
@@ -13,6 +12,7 @@ import { parseVkey } from "../../tlog/notes/key.ts";
 import { TiledTree } from "../../tlog/tiles/tiled-tree.ts";
 import type { Tree } from "../../tlog/tree/proofs.ts";
 import { sha256, verifyEd25519 } from "../crypto.ts";
+import { begunMark, readNote } from "../folder/log-folder.ts";
 import { Segments, segmentEntries, segmentOf } from "../folder/segments.ts";
 import { readTile } from "../publisher/extend.ts";
 
@@ -27,14 +27,16 @@ export async function* checkFolder(
   const segments = new Segments(join(path, "entries"));
   let tree: Tree;
   try {
-    const note = await readFile(join(path, "checkpoint"));
-    // A folder that was only begun has an empty file.
-    if (note.length === 0) return;
+    const note = await readNote(path);
+    if (note === undefined) {
+      if (await segments.hasEntries()) yield of("it is missing or empty");
+      return;
+    }
+    if (equalBytes(note, begunMark)) return;
     tree = (await openCheckpoint(note, [await parseVkey(vkey, sha256)], verifyEd25519)).checkpoint;
   } catch (error) {
     const { code = "", message } = error as NodeJS.ErrnoException;
-    const isLost = code === "ENOENT" && (await segments.hasEntries());
-    if (isLost || !["ENOENT", "ENOTDIR", "EACCES"].includes(code)) yield of(message);
+    if (!["ENOTDIR", "EACCES"].includes(code)) yield of(message);
     return;
   }
   // Older files may have been deleted.
