@@ -112,7 +112,7 @@ async function* checkAll(
   yield* checkOneRowTables(reader);
   yield* checkLedger(reader, signal, repair ? db : undefined);
   yield* checkModerations(reader);
-  yield* checkLog(reader, signal, { folder, now }, repair ? db : undefined);
+  yield* checkLog(reader, signal, { folder, now, note: schema.note }, repair ? db : undefined);
 }
 
 function humanLine({ finding, repaired }: Outcome, repair: boolean): string {

@@ -2,9 +2,12 @@
 import { appendFileSync, cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
-import { operateWith } from "../operator/support.ts";
+import { formatCheckpoint } from "../../src/tlog/notes/checkpoint.ts";
+import { signNote } from "../../src/tlog/notes/note.ts";
+import { type Outcome, operateWith } from "../operator/support.ts";
 import { urlOf } from "../support/process.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
+import { signerOf, testKey } from "../tlog/node-functions.ts";
 import { GrowingLog, never } from "./support.ts";
 
 /** A log, and the data folder of a replica that has published it. That stays in use. */
@@ -26,14 +29,18 @@ async function published(size: number): Promise<Published> {
 }
 
 /** What is found with a copy of the folder. */
-async function found({ log, dataDir }: Published, change: (folder: string) => void = () => {}): Promise<string[]> {
+async function found(published: Published, change?: (folder: string) => void): Promise<string[]> {
+  return (await run(published, change)).out;
+}
+
+async function run({ log, dataDir }: Published, change: (folder: string) => void = () => {}): Promise<Outcome> {
   const copy = scratchFolder();
   cpSync(dataDir, copy, { recursive: true });
   change(join(copy, "log"));
   const settings = { STOA_DATABASE_URL: urlOf(log.test.config), STOA_DATA_DIR: copy };
-  const { out, status } = await operateWith(settings, ["fsck"]);
-  expect(status).toBe(out.length > 0 ? 1 : 0);
-  return out;
+  const outcome = await operateWith(settings, ["fsck"]);
+  expect(outcome.status).toBe(outcome.out.length > 0 ? 1 : 0);
+  return outcome;
 }
 
 /** Changes a text in a file, once. */
@@ -109,4 +116,14 @@ it("a database that has another tree than the published one, or lacks it", async
   expect(await found({ log, dataDir })).toEqual([other]);
   const lacking = "log_folder.checkpoint: it has 20 entries, and the database has 1: see recover --log";
   expect(await found({ log: await GrowingLog.begin(), dataDir })).toEqual([lacking]);
+});
+
+it("nothing in the folder of another log, which is not checked", async () => {
+  const isLeftOut = expect.stringMatching(/\/log is the folder of another log, and is not checked$/);
+  for (const other of [await testKey("other.example/log"), await testKey("stoa.example/log", 8)]) {
+    const text = formatCheckpoint({ origin: other.name, size: 20, root: new Uint8Array(32) });
+    const note = await signNote(text, [signerOf(other)]);
+    const { out, notes } = await run(small, (folder) => writeFileSync(join(folder, "checkpoint"), note));
+    expect([out, notes]).toEqual([[], expect.arrayContaining([isLeftOut])]);
+  }
 });

@@ -16,27 +16,34 @@ import { begunMark, readNote } from "../folder/log-folder.ts";
 import { Segments, segmentEntries, segmentOf } from "../folder/segments.ts";
 import { readTile } from "../publisher/extend.ts";
 
-/** Nothing is found where there is no folder, or none that this account may read: fsck may run on another machine. */
+/**
+ * Nothing is found where there is no folder, none that this account may read, or that of another board: fsck may run on another
+ * machine.
+ * @param note is told of a folder that is not checked
+ */
 export async function* checkFolder(
   path: string,
   db: Queryable,
   { vkey }: LogIdentity,
   signal: AbortSignal,
+  note: (line: string) => void,
 ): AsyncGenerator<Finding, void> {
   const of = (problem: string) => ({ subject: "log_folder.checkpoint", key: {}, problem });
   const segments = new Segments(join(path, "entries"));
   let tree: Tree;
   try {
-    const note = await readNote(path);
-    if (note === undefined) {
+    const stored = await readNote(path);
+    if (stored === undefined) {
       if (await segments.hasEntries()) yield of("it is missing or empty");
       return;
     }
-    if (equalBytes(note, begunMark)) return;
-    tree = (await openCheckpoint(note, [await parseVkey(vkey, sha256)], verifyEd25519)).checkpoint;
+    if (equalBytes(stored, begunMark)) return;
+    tree = (await openCheckpoint(stored, [await parseVkey(vkey, sha256)], verifyEd25519)).checkpoint;
   } catch (error) {
     const { code = "", message } = error as NodeJS.ErrnoException;
-    if (!["ENOTDIR", "EACCES"].includes(code)) yield of(message);
+    if (code === "other_origin" || code === "unsigned")
+      note(`${path} is the folder of another log, and is not checked`);
+    else if (!["ENOTDIR", "EACCES"].includes(code)) yield of(message);
     return;
   }
   // Older files may have been deleted.

@@ -32,13 +32,14 @@ const maxOutboxRows = 100;
  * @param repairIn the database in which tiles are written, and texts are added that are not in the log; without it nothing is
  * changed
  * @param options.folder the log folder of a replica
+ * @param options.note is told if it is the folder of another log
  * @param options.now milliseconds since 1970 (UTC)
  * @throws StoaError `unavailable`; the reason of `signal`
  */
 export async function* checkLog(
   db: Queryable,
   signal: AbortSignal,
-  { folder, now }: { folder: string; now: () => number },
+  { folder, now, note }: { folder: string; now: () => number; note: (line: string) => void },
   repairIn?: Database,
 ): AsyncGenerator<Outcome, void> {
   try {
@@ -51,7 +52,7 @@ export async function* checkLog(
     yield* unrepaired(checkRemovedTexts(db));
     yield* unrepaired(checkDeletions(db));
     yield* unrepaired(checkOutbox(db, now()));
-    if (identity !== undefined) yield* unrepaired(checkFolder(folder, db, identity, signal));
+    if (identity !== undefined) yield* unrepaired(checkFolder(folder, db, identity, signal, note));
   } catch (error) {
     if (!(error instanceof StoredDamage)) yield { finding: leftOut("log_entries", error), repaired: false };
     else yield { finding: { subject: "log_head", key: { id: 1 }, problem: error.message }, repaired: false };
