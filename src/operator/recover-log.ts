@@ -45,7 +45,8 @@ export function runLogRecovery(context: OperatorContext, { from, asIs, json }: R
     try {
       if (own.source !== undefined) sources.push(own.source);
       if (own.damage !== undefined) note(`the log folder is damaged: ${own.damage}`);
-      if (from !== undefined) sources.push(await openSource(pathOf(from, context), key, signal));
+      // If both have the same tree, the named one is read: the folder's entries may be damaged.
+      if (from !== undefined) sources.unshift(await openSource(pathOf(from, context), key, signal));
       await checkNewest(db, own.source, asIs, signal);
       const [newest, other] = sources.toSorted((a, b) => b.tree.size - a.tree.size);
       if (newest !== undefined && other !== undefined) await checkAgree(newest, other);
@@ -116,7 +117,9 @@ async function openOwn(
     const { tree, message: damage } = error;
     if (tree === undefined) return { damage };
     const fail = (): never => {
-      throw new Error(`entries are lost, and the log folder is damaged (${damage}); name a mirror with --from`);
+      throw new Error(
+        `entries are lost, and the log folder is damaged (${damage}); name a mirror of its ${tree.size} entries with --from`,
+      );
     };
     return { damage, source: { name: path, tree, rangeOf: async () => fail(), entries: fail, close: () => {} } };
   }

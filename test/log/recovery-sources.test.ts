@@ -97,6 +97,17 @@ it("a damaged folder is begun anew once the database is known to have its tree",
   await expectToGoOn(board, 600);
 });
 
+it("what a damaged folder cannot put back is read from a mirror of the same tree", async () => {
+  const board = await publishedLog();
+  const { note } = await board.log.head();
+  const copy = await mirror(board, note as string, 600);
+  truncateSync(join(board.dataDir, "log", "entries", "000000"), 700);
+  await restoreBackup(board, 590);
+  expect((await board.recover()).notes.join()).toMatch(/cut off\); name a mirror of its 600 entries with --from/);
+  expect((await board.recover("--from", copy)).out[0]).toBe(`put back the entries 590 to 599 from ${copy}: 10 in all`);
+  await expectToGoOn(board, 601);
+});
+
 it("the folder of a service that runs is not touched, and the options are checked", async () => {
   const board = await publishedLog();
   const publisher = await board.log.publisher(join(board.dataDir, "log"));
