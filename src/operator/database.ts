@@ -117,11 +117,7 @@ async function findDatabase({ config, note, signal }: OperatorContext, mode: Ope
     return await startOwn(dataDir, note, signal);
   } catch (error) {
     if (error instanceof DataFolderInUse && mode === "beside") return findRunning(dataDir);
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== "EACCES" && code !== "EPERM") throw error;
-    throw new Error(
-      `${dataDir} cannot be read by this account; run the command as root or as the account of the service`,
-    );
+    throw error;
   }
 }
 

@@ -1,3 +1,4 @@
+import { relative } from "node:path";
 import { asksForHelp, exitStatus } from "../cli/command.ts";
 import { help as clientHelp } from "../cli/commands.ts";
 import { escapeUnsafe } from "../cli/terminal-text.ts";
@@ -41,16 +42,28 @@ export async function runOperatorCommand(
     surroundings.out(command.help.trimEnd());
     return exitStatus.done;
   }
+  let dataDir: string | undefined;
   try {
     const config = readConfig(environment);
+    ({ dataDir } = config);
     for (const warning of config.warnings) surroundings.note(warning);
     return await command.run(args, { ...surroundings, config });
   } catch (error) {
     if (error instanceof UsageError)
       return fail(`${error.message}; see stoa ${command.name} --help`, exitStatus.unusable);
     if (error instanceof ConfigError) return fail(error.message, exitStatus.unusable);
+    if (dataDir !== undefined && isDenied(error, dataDir)) {
+      const remedy = "run the command as root or as the account of the service";
+      return fail(`${dataDir} cannot be read by this account; ${remedy}`, exitStatus.failed);
+    }
     return fail(explain(error), exitStatus.failed);
   }
+}
+
+/** Whether the file system denies this account something in a folder. */
+function isDenied(error: unknown, folder: string): boolean {
+  const { code, path } = error as NodeJS.ErrnoException;
+  return (code === "EACCES" || code === "EPERM") && path !== undefined && !relative(folder, path).startsWith("..");
 }
 
 /** The message of an error, with the message of its cause if that adds something. */

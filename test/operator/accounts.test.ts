@@ -1,6 +1,6 @@
 // Backup and restore by the accounts of grants.sql.
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
@@ -113,4 +113,21 @@ it("a restore with an account that may not create tables fails clearly, and work
     STOA_MIGRATION_DATABASE_URL: urlOf(settings.migrationDatabase),
   };
   expect(await operateWith(environment, ["restore", file])).toMatchObject({ status: 0 });
+});
+
+it("a data folder that this account may not read is named in one line", async () => {
+  const dataDir = join(folder, "closed");
+  mkdirSync(dataDir, { mode: 0 });
+  const line = `${dataDir} cannot be read by this account; run the command as root or as the account of the service`;
+  const isRoot = process.getuid?.() === 0;
+  // Root reads everything.
+  chmodSync(folder, 0o755);
+  if (isRoot) process.seteuid?.("nobody");
+  try {
+    const settings = { STOA_DATABASE_URL: urlOf(source.config), STOA_DATA_DIR: dataDir };
+    const { status, notes } = await operateWith(settings, ["restore", file]);
+    expect([status, notes]).toEqual([3, [`stoa restore: ${line}`]]);
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
 });
