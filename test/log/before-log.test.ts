@@ -1,10 +1,15 @@
 // A backup from before the log is restored: the log that was published goes on, and no second one begins beside it.
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pino } from "pino";
 import { beforeAll, expect, it } from "vitest";
+import { Ledger } from "../../src/ledger/ledger.ts";
 import { makeKey } from "../../src/log/key-file.ts";
+import { Database } from "../../src/store/database/database.ts";
 import { formatSignerKey, type SignerKey } from "../../src/tlog/notes/signer-key.ts";
+import { TestClock, verifyLedger } from "../ledger/support.ts";
 import { operateWith } from "../operator/support.ts";
+import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { beginTestLog, untilPublished } from "../support/log.ts";
 import { urlOf } from "../support/process.ts";
@@ -92,6 +97,20 @@ it("recover --log puts all of it back, and it goes on", async () => {
   ]);
   expect((await textsOf(db)).slice(0, -1)).toEqual(published);
   await expectToGoOn(db, dataDir);
+});
+
+it("no day is sealed without the log before it is put back", async () => {
+  const db = await restore(dataDir);
+  const database = new Database({ address: db.config, connections: 2 });
+  afterFile(() => database.close());
+  const clock = new TestClock(new Date(Date.now() + 86_400_000).toISOString());
+  const { days } = await Ledger.open({ db: database, now: clock.now, log: pino({ level: "silent" }) });
+  const { signal } = new AbortController();
+  await expect(days.sealDue(signal)).rejects.toThrow(/No day is sealed .* recover --log/);
+  expect((await run(db, copy(), "recover", "--log")).status).toBe(0);
+  await days.sealDue(signal);
+  const daily = (await verifyLedger(db)).find(({ body }) => body.type === "daily");
+  expect(daily?.evidence.log).toMatchObject({ origin: key.name, size: published.length });
 });
 
 it("a replica with the key and without the folder begins no second log, and puts it back from another folder", async () => {
