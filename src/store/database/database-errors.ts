@@ -85,7 +85,7 @@ export class CommitInDoubt extends StoaError {
     super(
       "unavailable",
       "The database did not say whether this call took effect. Repeat it under the same Idempotency-Key; if it had none," +
-        " look first whether it did.",
+        " check first whether it took effect.",
       { retryAfterSeconds: 1, cause },
     );
   }
