@@ -10,6 +10,8 @@ import { pino } from "pino";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { startApp } from "../../src/app/app.ts";
 import { readConfig } from "../../src/config/config.ts";
+import { Database } from "../../src/store/database/database.ts";
+import { withLease } from "../../src/store/schema/migrate.ts";
 import { operateWith } from "../operator/support.ts";
 import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -111,6 +113,14 @@ describe.concurrent("a database that cannot be used", () => {
     expect(await failure({ STOA_DATABASE_URL: urlOf(db.config), STOA_MIGRATION_DATABASE_URL: named("bare") })).toMatch(
       /^STOA_MIGRATION_DATABASE_URL names .*: the account may not use this database\. /,
     );
+  });
+
+  it("is unavailable to an account that has lost its rights, and a migration says what to grant", async () => {
+    const { signal } = new AbortController();
+    const bare = new Database({ address: { ...db.config, user: `${account}_bare`, password }, connections: 1 });
+    afterFile(() => bare.close());
+    await expect(bare.reader(signal).rows("SELECT 1")).rejects.toMatchObject({ code: "unavailable" });
+    await expect(withLease({ db: bare, signal }, async () => {})).rejects.toThrow(/denied .* GRANT this account all/);
   });
 
   it("is waited for by a start, as long as the setting says", async () => {

@@ -74,6 +74,7 @@ export function explainFailure(error: unknown): string {
   return connectFailureOf(error)?.reason ?? `error ${errno ?? code ?? "unknown"}`;
 }
 
-function driverErrorOf(error: unknown): { errno?: number; code?: string; message: string } {
+/** The error of the driver in what `toStoaError` made of it; another error as it is. */
+export function driverErrorOf(error: unknown): { errno?: number; code?: string; message: string } {
   return (error instanceof StoaError && error.cause ? error.cause : error) as Error;
 }

@@ -27,7 +27,7 @@ const known: readonly [error: ServerError, ...numbers: number[]][] = [
   [{ reason: "out of memory" }, 128, 1037, 1041],
   [{ reason: "too many connections" }, 1040, 1203, 1226],
   // connect-failures.ts tells the operator more, who has changed the account, or let it be blocked.
-  [{ reason: "it refuses new connections" }, 1045, 1049, 1129, 1130, 1698, 1820, 1862, 3118, 3159, 4151],
+  [{ reason: "it refuses new connections" }, 1044, 1045, 1049, 1129, 1130, 1698, 1820, 1862, 3118, 3159, 4151],
   [{ reason: "too many prepared statements" }, 1461],
   [{ reason: "too many transactions run" }, 1637],
   [{ reason: "the statement took too long" }, 1969, 3024],

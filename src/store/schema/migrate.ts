@@ -1,3 +1,4 @@
+import { driverErrorOf } from "../database/connect-failures.ts";
 import type { Database } from "../database/database.ts";
 import { logWhileRunning } from "./log-while-running.ts";
 import { createdTables, isTrigger, type Migration, readMigrations } from "./migration-files.ts";
@@ -62,9 +63,10 @@ export async function withLease<Result>(
 }
 
 /** Why a statement failed and, if that is not obvious, what to do about it. */
-export function explainDdlError(error: Error & { errno?: number }): string {
+export function explainDdlError(error: Error): string {
+  const { errno = 0, message } = driverErrorOf(error);
   // A MySQL server that keeps a binary log requires SUPER to create a trigger.
-  if (error.errno === 1419) {
+  if (errno === 1419) {
     return (
       "this account may not create triggers while the server keeps a binary log (error 1419). As an administrator run" +
       " SET GLOBAL log_bin_trust_function_creators = 1, or name an account that has SUPER in STOA_MIGRATION_DATABASE_URL," +
@@ -72,9 +74,9 @@ export function explainDdlError(error: Error & { errno?: number }): string {
     );
   }
   // 1044, 1142: rights on the database or a table; 1227: a right of administrators.
-  if ([1044, 1142, 1227].includes(error.errno ?? 0)) {
+  if ([1044, 1142, 1227].includes(errno)) {
     return (
-      `${error.message}. GRANT this account all rights on the database, or name one that has them in` +
+      `${message}. GRANT this account all rights on the database, or name one that has them in` +
       " STOA_MIGRATION_DATABASE_URL."
     );
   }
