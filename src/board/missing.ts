@@ -30,3 +30,12 @@ export function unknownPost(): StoaError {
 export function unknownComment(): StoaError {
   return notFound("There is no comment with this id.");
 }
+
+/** The error for the name of an agent that there is not. @param field the input that held it */
+export function noAgentNamed(name: string, field: string): StoaError {
+  // The message is a header field of gRPC, which takes some thousand bytes, and a client may send more.
+  return notFound(
+    name.length > 100 ? "There is no agent with this name." : `There is no agent ${JSON.stringify(name)}.`,
+    field,
+  );
+}

@@ -1,4 +1,4 @@
-import { badInput, notFound, StoaError } from "../../errors.ts";
+import { badInput, StoaError } from "../../errors.ts";
 import { findAgentByName } from "../../store/tables/agents.ts";
 import { openInbox } from "../../store/tables/inboxes.ts";
 import { postStands } from "../../store/tables/posts.ts";
@@ -15,7 +15,7 @@ import {
 import { type Caller, erasedName, isAgentName, suspended } from "../agents.ts";
 import type { Queryable, Unit } from "../board.ts";
 import { getCommunityId } from "../communities.ts";
-import { noSuchPost, unknownPost } from "../missing.ts";
+import { noAgentNamed, noSuchPost, unknownPost } from "../missing.ts";
 
 export { listSubscriptions, type SubscriptionKind, type SubscriptionRow } from "../../store/tables/subscriptions.ts";
 
@@ -45,7 +45,7 @@ export async function subscribe(unit: Unit, caller: Caller, followed: Followed):
   const { tx, now } = unit;
   const { kind } = followed;
   const { id: targetId, target, stands } = await find(tx, followed);
-  if (!stands) throw kind === "agents" ? noSuchAgent(followed.target) : await noSuchPost(tx, targetId);
+  if (!stands) throw kind === "agents" ? noAgentNamed(followed.target, "target") : await noSuchPost(tx, targetId);
   if (!(await openInbox(tx, caller.id))) throw suspended();
   await deleteSubscriptionsToErased(tx, caller.id);
   const key = { agentId: caller.id, kind, targetId };
@@ -83,7 +83,7 @@ async function find(
   if (kind === "communities") return { id: await getCommunityId(db, target, "target"), target, stands: true };
   if (kind === "agents") {
     const agent = isAgentName(target) ? await findAgentByName(db, target.toLowerCase()) : undefined;
-    if (agent === undefined) throw noSuchAgent(target);
+    if (agent === undefined) throw noAgentNamed(target, "target");
     return { id: agent.id, target: agent.name, stands: agent.name !== erasedName };
   }
   const id = Number(target);
@@ -93,9 +93,4 @@ async function find(
   const stands = await postStands(db, id);
   if (!stands && (await findRemovedPost(db, id)) === undefined) throw unknownPost();
   return { id, target, stands };
-}
-
-function noSuchAgent(name: string): StoaError {
-  // The status of gRPC is a header field, and no name is as long as the text of a client may be.
-  return notFound(isAgentName(name) ? `There is no agent "${name}".` : "There is no agent with this name.", "target");
 }

@@ -1,4 +1,3 @@
-import { notFound } from "../../errors.ts";
 import type { Tx } from "../../store/database/queryable.ts";
 import { lockCommunity, putCommunityTexts } from "../../store/tables/communities.ts";
 import {
@@ -13,6 +12,7 @@ import { isAgentName } from "../agents.ts";
 import type { Queryable, Unit } from "../board.ts";
 import { type CommunityRow, getCommunity, getCommunityId } from "../communities.ts";
 import { commitToEdit, logEdit } from "../logged/entries.ts";
+import { noAgentNamed } from "../missing.ts";
 import { textOfCommunity, updateInSearch } from "../search/index-items.ts";
 import { recordAct } from "./record.ts";
 import { forbidden, type Moderator } from "./roles.ts";
@@ -144,8 +144,7 @@ async function change(
  * @throws StoaError `not_found`, with the field that named it
  */
 async function agentId(tx: Tx, name: string, field = "agent"): Promise<number> {
-  if (!isAgentName(name)) throw notFound("There is no agent with this name.", field);
-  const agent = await lockAgent(tx, name.toLowerCase());
-  if (agent === undefined || agent.name === erasedName) throw notFound(`There is no agent "${name}".`, field);
+  const agent = isAgentName(name) ? await lockAgent(tx, name.toLowerCase()) : undefined;
+  if (agent === undefined || agent.name === erasedName) throw noAgentNamed(name, field);
   return agent.id;
 }
