@@ -28,7 +28,8 @@ export const maxWords = 8;
 /**
  * Decides how to search.
  * @param words all that must occur
- * @param first the plan of the first page, by a cursor. It stays, without the words that are common: anybody can write a cursor
+ * @param first the plan of the first page, by a cursor. It stays, without words that are twice as common as that page would
+ *   take: anybody can write a cursor
  */
 export async function planSearch(
   db: Queryable,
@@ -45,8 +46,10 @@ export async function planSearch(
   const by = sort === "new" ? "newest" : "rank";
   const isRare = (count: number) => !isAbove(commonShare, count, all.items);
   const rare = candidates.filter((_, index) => isRare(all.holding[index] as number));
+  const countOf = (word: string) => all.holding[candidates.indexOf(word)] ?? Number.POSITIVE_INFINITY;
   if (first !== undefined && rare.length > 0) {
-    const kept = first.words.filter((word) => rare.includes(word));
+    // What was written meanwhile must not change the order of the pages.
+    const kept = first.words.filter((word) => !isAbove(2 * commonShare, countOf(word), all.items));
     return { by, words: kept.length > 0 ? kept : rare };
   }
   const isRestricted = scope.communityId !== undefined || scope.authorId !== undefined;
@@ -56,8 +59,10 @@ export async function planSearch(
     return isScanCheaper(by, all, here, all.holding.filter(isRare)) ? { by: "scan" } : { by, words: rare };
   }
   if (here.items < sampleSize) return { by: "scan" };
-  const lowest = all.holding.indexOf(Math.min(...all.holding));
-  return { by, words: [candidates[lowest] as string] };
+  const least = Math.min(...all.holding);
+  const [named] = first?.words ?? [];
+  if (named !== undefined && countOf(named) <= 2 * least) return { by, words: [named] };
+  return { by, words: [candidates[all.holding.indexOf(least)] as string] };
 }
 
 /**
