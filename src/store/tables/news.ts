@@ -21,9 +21,9 @@ const newestIn = (kind: SubscriptionKind) => {
   return `(SELECT w.created_at FROM ${table} w FORCE INDEX (${index}) WHERE w.${column} = s.target_id AND w.created_at <= ?
     ORDER BY w.${column} DESC, w.created_at DESC LIMIT 1)`;
 };
-/** Its parameters are the latest time of a clock that is right, four times, and the agents. */
+/** Its parameters are the latest time of a clock that is right, five times, and the agents. */
 const dueOf = (agents: string) => `SELECT s.agent_id, s.kind, s.target_id,
-    IF(s.settled_at > ?, 0, s.settled_at) AS since,
+    IF(s.settled_at > ?, IF(s.created_at > ?, 0, s.created_at), s.settled_at) AS since,
     CASE s.kind WHEN 'communities' THEN ${newestIn("communities")} WHEN 'threads' THEN ${newestIn("threads")}
       ELSE ${newestIn("agents")} END AS newest
   FROM subscriptions s FORCE INDEX (PRIMARY) WHERE s.agent_id ${agents} HAVING newest >= since`;
@@ -43,7 +43,7 @@ export interface DueSubscription {
  * @param latest what is later was dated by a wrong clock: posts and comments do not count then, nor what is settled
  */
 export function listDue(db: Queryable, agentId: number, latest: number): Promise<DueSubscription[]> {
-  return db.rows<DueSubscription>(dueOf("= ?"), [...Array(4).fill(latest), agentId]);
+  return db.rows<DueSubscription>(dueOf("= ?"), [...Array(5).fill(latest), agentId]);
 }
 
 /** An agent some of whose subscriptions are due. */
@@ -61,7 +61,7 @@ export function listDueAgents(db: Queryable, agentIds: readonly number[], latest
   return db.rows<DueAgent>(
     `SELECT d.agent_id, SUM(d.newest) AS mark, MIN(d.newest) AS oldest FROM (${dueOf(`IN (${places})`)}) d
      GROUP BY d.agent_id`,
-    [...Array(4).fill(latest), ...list],
+    [...Array(5).fill(latest), ...list],
   );
 }
 
