@@ -7,7 +7,7 @@ import {
   listCommunitiesBy,
   listCommunities as listRows,
 } from "../store/tables/communities.ts";
-import { openInbox } from "../store/tables/inboxes.ts";
+import { openInbox, touchInbox } from "../store/tables/inboxes.ts";
 import { type Caller, suspended } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { decodeCursor, encodeCursor } from "./cursors.ts";
@@ -32,6 +32,7 @@ export async function createCommunity(
   if (id === undefined) throw new StoaError("exists", `The community ${input.name} exists already.`, { field: "name" });
   // An agent that is erased meanwhile would moderate it for good.
   if (!(await openInbox(tx, caller.id))) throw suspended();
+  await touchInbox(tx, caller.id);
   await addToSearch(tx, "communities", id, textOfCommunity(input));
   logCreation(unit, "community", { id, created_at: now }, commitment);
   return { ...input, id, post_count: 0, created_by: caller.name, created_at: now };

@@ -80,7 +80,13 @@ function openAsOwner(path: string, flags: number): number {
   const owner = ownerIn(dirname(path));
   const { uid, nlink } = fstatSync(file);
   // With a second hard link, this may be another file of root.
-  if (owner !== undefined && uid === 0 && nlink === 1) fchownSync(file, owner.uid, owner.gid);
+  if (owner !== undefined && uid === 0 && nlink === 1) {
+    try {
+      fchownSync(file, owner.uid, owner.gid);
+    } catch {
+      // A root that may not, as in some containers. The lock works all the same.
+    }
+  }
   return file;
 }
 

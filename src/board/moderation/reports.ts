@@ -1,6 +1,6 @@
 import { notFound } from "../../errors.ts";
 import { lockComment, touchComment } from "../../store/tables/comments.ts";
-import { openInbox } from "../../store/tables/inboxes.ts";
+import { openInbox, touchInbox } from "../../store/tables/inboxes.ts";
 import { listModerated } from "../../store/tables/moderators.ts";
 import { lockPost, touchPost } from "../../store/tables/posts.ts";
 import { findPostOfComment } from "../../store/tables/removed-comments.ts";
@@ -63,6 +63,7 @@ async function report(
   const { tx, now } = unit;
   // The erasure of an agent erases the notes that it finds.
   if (!(await openInbox(tx, caller.id))) throw suspended();
+  await touchInbox(tx, caller.id);
   if (await insertReport(tx, { ...about, ...input, agentId: caller.id, createdAt: now })) {
     // Its author may change or delete the text on another server, which must then keep it for the moderators.
     await (about.item === "post" ? touchPost : touchComment)(tx, about.itemId);

@@ -1,6 +1,6 @@
 // One run of the database server: spawned, answering, ended.
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import { DataFolderInUse } from "../../process/folder-lock.ts";
@@ -55,7 +55,8 @@ export async function launchServer(launch: Launch, signal: AbortSignal): Promise
   // A killed server leaves these files. MySQL would not start if the process id in its .lock were in use again.
   for (const path of [socketPath, `${socketPath}.lock`]) rmSync(path, { force: true });
   // What cleans up temporary folders removes an empty one after days.
-  mkdirSync(join(socketFolder, noFiles), { recursive: true, mode: 0o555 });
+  const empty = join(socketFolder, noFiles);
+  if (!existsSync(empty)) mkdirSync(empty, { mode: 0o555 });
   const serverLog = openServerLog(launch.logFile);
   const child = spawnServer(launch, serverLog);
   // The server must not keep this process alive when nothing else is left to do.
