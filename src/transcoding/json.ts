@@ -9,6 +9,9 @@ export const maxDepth = 100;
 /** The maximum number of values in a text, at all depths together. */
 const maxValues = 10_000;
 
+/** More digits than the integers of any type have. */
+const maxDigits = 40;
+
 /** A number with its digits as they were written, so that its reader can be exact. */
 export class JsonNumber {
   readonly text: string;
@@ -19,7 +22,7 @@ export class JsonNumber {
 
   /**
    * The value as an integer; undefined if it is not a whole number (1.0 and 1e2 are). Integers beyond every type are not
-   * exact: an exponent adds at most 40 zeros.
+   * exact: at most 40 digits count, and an exponent adds at most 40 zeros.
    */
   toInteger(): bigint | undefined {
     const [, sign, whole = "", fraction = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(
@@ -31,8 +34,9 @@ export class JsonNumber {
     if (end === 0) return 0n;
     const zeros = Number(exponent) + whole.length - end;
     if (zeros < 0) return undefined;
-    // A huge exponent must not become a huge string.
-    const value = BigInt(digits.slice(0, end) + "0".repeat(Math.min(zeros, 40)));
+    // A huge exponent must not become a huge string. The time that BigInt takes grows faster than the number of digits.
+    const counted = digits.slice(0, end).replace(/^0+/, "").slice(0, maxDigits);
+    const value = BigInt(counted + "0".repeat(Math.min(zeros, maxDigits)));
     return sign === "-" ? -value : value;
   }
 
