@@ -2,11 +2,14 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
 import {
+  AgentService,
   type GetMyVotesRequest,
   GetMyVotesRequestSchema,
   RegisterAgentRequestSchema,
 } from "../../gen/stoa/v1/agent_service_pb.js";
 import { checkRules } from "../../src/contract/field-rules.ts";
+import { RequestBodies } from "../../src/http/requests/bodies.ts";
+import { createMessages } from "../../src/http/rpc/messages.ts";
 import { decodeMessage, type Input, parseJson } from "../../src/transcoding/index.ts";
 import { cpuMs } from "../support/cpu-time.ts";
 
@@ -31,6 +34,17 @@ it("a text that seems to hold secrets", () => {
       checkRules(RegisterAgentRequestSchema, create(RegisterAgentRequestSchema, { name: "abc", bio })),
     ).toThrow("bio must have at most 280 characters.");
   expect(cpuMs(check, 40)).toBeLessThan(40);
+});
+
+it.each([
+  [AgentService.method.registerAgent, "resident", "", "resident must be an integer from 1 to"],
+  [AgentService.method.getMyVotes, "postIds", "[]", "Each entry of post_ids must be an integer"],
+])("a number as a text in JSON of $name", (rpc, name, [open = "", close = ""], says) => {
+  const { json } = createMessages(rpc, { compressions: [], bodies: new RequestBodies() });
+  const { parse } = json.serialization.getI(false);
+  const bytes = Buffer.from(`{"${name}":${open}"${"7".repeat(250_000)}"${close}}`);
+  const read = () => expect(() => parse(bytes)).toThrow(says);
+  expect(cpuMs(read, 12)).toBeLessThan(12);
 });
 
 it("a number", () => {

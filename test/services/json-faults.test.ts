@@ -58,6 +58,14 @@ it.each<[rpc: string, message: object, field: string, says: string]>([
   }
 });
 
+it("a list is not a message, although it has members of its own", async () => {
+  const { status, text } = await call("PostService/ListPosts", "[7]");
+  expect([status, JSON.parse(text)]).toMatchObject([
+    400,
+    { message: expect.stringContaining("cannot decode message") },
+  ]);
+});
+
 it("other unknown members mean nothing, and gRPC-Web says the same", async () => {
   const good = await call("PostService/ListPosts", '{"sort": "FEED_SORT_NEW", "t": null, "other": "x"}');
   expect(good.status).toBe(200);
