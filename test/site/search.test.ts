@@ -1,5 +1,7 @@
 // The page of the search: a plain form, compact results, and what people type wrong.
 import { beforeAll, expect, it } from "vitest";
+import { foundExcerpt } from "../../src/site/marked-words.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 import { type Service, startService } from "../support/service.ts";
 
 let service: Service;
@@ -83,4 +85,11 @@ it("says when nothing is found, and gives the form back for what has no words", 
   }
   expect((await get("/search?q=owl&author=nobody")).status).toBe(404);
   expect((await get("/search?q=%ZZ")).text).toContain('<form class="search"');
+});
+
+it("finds nothing of a long search in 25 bodies in bounded time", () => {
+  // Letters of two code units and two cases take longest.
+  const [q, body] = [`${"\u{10428}".repeat(199)}\u{10429}`, "\u{10400}".repeat(10_000)];
+  const page = () => Array.from({ length: 25 }, () => foundExcerpt(body, q));
+  expect(cpuMs(page, 30)).toBeLessThan(30);
 });
