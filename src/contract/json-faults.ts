@@ -6,8 +6,9 @@ import {
   type JsonValue,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { badInput, type StoaError } from "../errors.ts";
+import { badInput, StoaError } from "../errors.ts";
 import { hasIntegerRules, joinWords, ruleSentence } from "./field-words.ts";
+import { jsonExcess } from "./json-limits.ts";
 import { maxItemsOf } from "./message-limits.ts";
 
 /** Parses messages of one type, in binary and in JSON. */
@@ -19,7 +20,8 @@ interface Parsers<Parsed> {
  * Parsers whose failures name the field that a JSON message has wrong, and what it takes. They also refuse names of enum values
  * that the contract does not have. Connect ignores these, as it ignores unknown fields, and the caller would get what it did
  * not ask for.
- * @returns parsers that throw StoaError `bad_input` for such a field, and otherwise what the given ones throw
+ * @returns parsers that throw StoaError `bad_input` for such a field, `bad_json` beyond the limits of JSON, and otherwise what
+ * the given ones throw
  */
 export function nameFaults<All extends Parsers<unknown>>(desc: DescMessage, parsers: All): All {
   const enums = desc.fields.filter(({ fieldKind }) => fieldKind === "enum");
@@ -28,6 +30,8 @@ export function nameFaults<All extends Parsers<unknown>>(desc: DescMessage, pars
   const named = {
     ...json,
     parse(bytes: Uint8Array) {
+      const excess = jsonExcess(bytes);
+      if (excess !== undefined) throw new StoaError("bad_json", `The message cannot be read: ${excess}.`);
       const members = membersOf(bytes);
       if (members === undefined) return json.parse(bytes);
       checkLengths(numbers, members);

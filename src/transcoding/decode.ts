@@ -10,9 +10,10 @@ import {
 } from "@bufbuild/protobuf";
 import { refuse_unknown_properties } from "../../gen/stoa/v1/options_pb.js";
 import { enumValueName, enumValueNames } from "../contract/field-words.ts";
+import { maxJsonDepth } from "../contract/json-limits.ts";
 import { badInput } from "../errors.ts";
 import { type Input, type Node, UrlText } from "./input.ts";
-import { JsonNumber, type JsonObject, type JsonValue, maxDepth } from "./json.ts";
+import { JsonNumber, type JsonObject, type JsonValue } from "./json.ts";
 import { inRange, integerText, notText, readScalar, readTimestamp } from "./scalars.ts";
 import { hasProtoJsonForm, isHeldBare, isStruct, isTimestamp, wrappedScalar } from "./well-known.ts";
 
@@ -124,7 +125,7 @@ function readMessageValue(field: DescField, desc: DescMessage, node: Node, at: s
   }
   if (!(node instanceof Map)) throw badInput(at, `${at} must be an object.`);
   if (isStruct(desc)) return toPlain(node as JsonObject, at, depth);
-  if (depth === maxDepth) throw tooDeep(at);
+  if (depth === maxJsonDepth) throw tooDeep(at);
   return decodeMessage(desc, node as Input, `${at}.`, depth + 1);
 }
 
@@ -137,7 +138,7 @@ function toPlain(value: JsonValue, at: string, depth: number): PlainJson {
     return number;
   }
   if (value === null || typeof value !== "object") return value;
-  if (depth === maxDepth) throw tooDeep(at);
+  if (depth === maxJsonDepth) throw tooDeep(at);
   if (Array.isArray(value)) return value.map((element) => toPlain(element, at, depth + 1));
   const object: { [name: string]: PlainJson } = Object.create(null);
   for (const [name, member] of value) {

@@ -3,11 +3,7 @@
  * Objects are Maps, so no name (`__proto__`) is special. It stops as soon as a text is nested too deeply or has too many
  * values: 256 KiB of brackets, which a few compressed bytes can hold, would otherwise block the event loop for over 100 ms.
  */
-
-/** The maximum depth of arrays and objects, as in Protobuf's own runtimes. The parser and its readers are recursive. */
-export const maxDepth = 100;
-/** The maximum number of values in a text, at all depths together. */
-const maxValues = 10_000;
+import { maxJsonDepth, maxJsonValues } from "../contract/json-limits.ts";
 
 /** More digits than the integers of any type have. */
 const maxDigits = 40;
@@ -60,7 +56,7 @@ const space = /[ \t\n\r]*/y;
 
 /**
  * Parses a JSON text (RFC 8259).
- * @throws JsonSyntaxError, also for a duplicate key in an object, and beyond `maxDepth` or `maxValues`
+ * @throws JsonSyntaxError, also for a duplicate key in an object, and beyond `maxJsonDepth` or `maxJsonValues`
  */
 export function parseJson(text: string): JsonValue {
   return new Parser(text).parse();
@@ -85,13 +81,13 @@ class Parser {
   /** @param depth how many containers are around the value */
   #value(depth: number): JsonValue {
     this.#values++;
-    if (this.#values > maxValues) throw new JsonSyntaxError(`it holds more than ${maxValues} values`);
+    if (this.#values > maxJsonValues) throw new JsonSyntaxError(`it holds more than ${maxJsonValues} values`);
     this.#match(space);
     const first = this.#text[this.#at];
     switch (first) {
       case "{":
       case "[":
-        if (depth === maxDepth) throw new JsonSyntaxError(`it is nested deeper than ${maxDepth} levels`);
+        if (depth === maxJsonDepth) throw new JsonSyntaxError(`it is nested deeper than ${maxJsonDepth} levels`);
         this.#at++;
         return first === "{" ? this.#object(depth + 1) : this.#array(depth + 1);
       case '"':

@@ -47,6 +47,18 @@ it.each([
   expect(cpuMs(read, 12)).toBeLessThan(12);
 });
 
+it.each([
+  ["deep", `${"[".repeat(130_000)}${"]".repeat(130_000)}`, "deeper than 100 levels"],
+  ["long", `[${"0,".repeat(130_000)}0]`, "more than 10000 values"],
+])("what no field reads in JSON of RPCs, if it is %s", (_, value, says) => {
+  const { json } = createMessages(AgentService.method.registerAgent, { compressions: [], bodies: new RequestBodies() });
+  const { parse } = json.serialization.getI(false);
+  const read = () => expect(() => parse(Buffer.from(`{"name":"[,{\\"","x":${value}}`))).toThrow(says);
+  expect(cpuMs(read, 6)).toBeLessThan(6);
+  // Texts do not count.
+  expect(parse(Buffer.from(JSON.stringify({ name: "[,{\\".repeat(10_000) })))).toHaveProperty("name");
+});
+
 it("a number", () => {
   for (const digits of ["7".repeat(250_000), `0.${"7".repeat(250_000)}e250000`]) {
     const read = () =>
