@@ -42,11 +42,16 @@ export function decodeMessage<Desc extends DescMessage>(
   }
   if (refusesUnknown) {
     for (const name of input.keys()) {
-      if (!fields.some((field) => field.name === name)) throw badInput(at + name, `There is no property ${name}.`);
+      if (fields.some((field) => field.name === name)) continue;
+      const shown = name.slice(0, maxShownName).toWellFormed();
+      throw badInput(at + shown, `There is no property ${shown}.`);
     }
   }
   return create(desc as DescMessage, init) as MessageShape<Desc>;
 }
+
+/** How much of a name that is not known an error shows. */
+const maxShownName = 64;
 
 interface Shape {
   /** In the order of their numbers. */

@@ -5,6 +5,9 @@
  */
 import { maxJsonDepth, maxJsonValues } from "../contract/json-limits.ts";
 
+/** How much of a key an error shows. */
+const maxShownKey = 64;
+
 /** More digits than the integers of any type have. */
 const maxDigits = 40;
 
@@ -128,7 +131,7 @@ class Parser {
     this.#match(space);
     if (this.#text[this.#at] !== '"') this.#fail();
     const key = this.#string();
-    if (object.has(key)) throw new JsonSyntaxError(`the key ${JSON.stringify(key)} comes twice`);
+    if (object.has(key)) throw new JsonSyntaxError(`the key ${JSON.stringify(key.slice(0, maxShownKey))} comes twice`);
     if (!this.#take(":")) this.#fail();
     return key;
   }

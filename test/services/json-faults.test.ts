@@ -66,6 +66,22 @@ it("a list is not a message, although it has members of its own", async () => {
   ]);
 });
 
+it("an error quotes only the beginning of a long name", async () => {
+  const name = "\u00e9".repeat(60_000);
+  for (const [path, message] of [
+    ["stoa.v1.PostService/ListPosts", `{"${name}":1,"${name}":1}`],
+    ["api/v1/agents/register", `{"${name}":1,"${name}":1}`],
+    ["api/v1/agents/register", `{"name":"abc","${name}":1}`],
+  ]) {
+    const headers = { "content-type": "application/json" };
+    const reply = await fetch(`${service.url}/${path}`, { method: "POST", headers, body: message as string });
+    expect(reply.status).toBe(400);
+    const text = await reply.text();
+    expect(text).toContain("éé");
+    expect(text.length).toBeLessThan(2_000);
+  }
+});
+
 it("other unknown members mean nothing, and gRPC-Web says the same", async () => {
   const good = await call("PostService/ListPosts", '{"sort": "FEED_SORT_NEW", "t": null, "other": "x"}');
   expect(good.status).toBe(200);

@@ -63,8 +63,9 @@ export function toldOf(error: ConnectError, { input }: DescMethod): ConnectError
   if (known === undefined) return error;
   const field = /^cannot decode field [\w.]+\.(\w+) from JSON/.exec(rawMessage)?.[1];
   const limit = /readMaxBytes (\d+)/.exec(rawMessage)?.[1];
-  // JSON.parse quotes a character that it does not expect, or half of one. gRPC could not encode half a character.
-  const message = limit ? `The message is too large: it may have ${limit} bytes.` : rawMessage.toWellFormed();
+  // It may quote half a character, which gRPC could not encode, and a name of any length, which trailers could not hold.
+  const quoting = rawMessage.slice(0, 500).toWellFormed();
+  const message = limit ? `The message is too large: it may have ${limit} bytes.` : quoting;
   return withDetail(error, new StoaError(known, message, { field }), code);
 }
 
