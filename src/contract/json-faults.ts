@@ -9,7 +9,7 @@ import {
 import { badInput, StoaError } from "../errors.ts";
 import { hasIntegerRules, joinWords, ruleSentence } from "./field-words.ts";
 import { jsonExcess } from "./json-limits.ts";
-import { maxItemsOf } from "./message-limits.ts";
+import { textual } from "./message-limits.ts";
 
 /** Parses messages of one type, in binary and in JSON. */
 interface Parsers<Parsed> {
@@ -51,7 +51,6 @@ export function nameFaults<All extends Parsers<unknown>>(desc: DescMessage, pars
 type Members = Record<string, JsonValue>;
 
 const decoder = new TextDecoder();
-const textual: ReadonlySet<ScalarType> = new Set([ScalarType.STRING, ScalarType.BYTES]);
 /** More characters than a number of any type needs. */
 const maxNumberLength = 64;
 
@@ -84,12 +83,8 @@ function faultIn(desc: DescMessage, members: Members, at: string): StoaError | u
   for (const field of desc.fields) {
     for (const name of new Set([field.jsonName, field.name])) {
       const value = members[name];
-      const path = at + field.name;
-      // To read a very long list again would take as long as the first time.
-      if (Array.isArray(value) && value.length > (maxItemsOf(field) ?? value.length)) {
-        return badInput(path, ruleSentence(field, path));
-      }
       if (value === undefined || canRead(desc, name, value)) continue;
+      const path = at + field.name;
       return faultWithin(field, value, path) ?? badInput(path, takes(field, value, path));
     }
   }

@@ -1,4 +1,4 @@
-import { type DescField, type DescMessage, getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
 import { field as fieldRules } from "../../gen/buf/validate/validate_pb.js";
 
 /** The bytes for everything but bounded strings: other fields, unknown fields, strings without a rule. */
@@ -8,20 +8,19 @@ const bytesPerCharacter = 4;
 /** The maximum length of a number in a list, in bytes. */
 const bytesPerNumber = 10;
 
-const textual: ReadonlySet<ScalarType> = new Set([ScalarType.STRING, ScalarType.BYTES]);
+/** The scalars that are no numbers. */
+export const textual: ReadonlySet<ScalarType> = new Set([ScalarType.STRING, ScalarType.BYTES]);
 
 /** How many entries a list may have by the rules of the contract; undefined if as many as a message can hold. */
 export function maxItemsOf(field: DescField): number | undefined {
-  const { type } = hasOption(field, fieldRules) ? getOption(field, fieldRules) : { type: undefined };
-  return type?.case === "repeated" && type.value.maxItems !== undefined && type.value.maxItems > 0n
-    ? Number(type.value.maxItems)
-    : undefined;
+  const { type } = getOption(field, fieldRules);
+  return type.case === "repeated" ? Number(type.value.maxItems) || undefined : undefined;
 }
 
 /**
  * The maximum size of a message in binary form: the allowance, and twice what the field rules of the contract allow its
- * strings and lists of numbers. So one that is too long is still read, and the error names its field. A binary message of many small fields
- * is cheap to send but expensive to read. JSON has no such limit, because escapes can make a valid message large.
+ * strings and lists of numbers. So one that is too long is still read, and the error names its field. A binary message of many
+ * small fields is cheap to send but expensive to read. JSON has no such limit, because escapes can make a valid message large.
  * @param upperLimit the maximum for every message, in bytes
  * @returns a size in bytes
  */
@@ -45,6 +44,6 @@ function fieldBytes(field: DescField, within: readonly DescMessage[]): number {
     return (maxItemsOf(field) ?? Number.POSITIVE_INFINITY) * bytesPerNumber;
   }
   if (field.fieldKind !== "scalar") return field.fieldKind === "enum" ? 0 : Number.POSITIVE_INFINITY;
-  const { type } = hasOption(field, fieldRules) ? getOption(field, fieldRules) : { type: undefined };
-  return type?.case === "string" ? Number(type.value.maxLen ?? 0n) * bytesPerCharacter : 0;
+  const { type } = getOption(field, fieldRules);
+  return type.case === "string" ? Number(type.value.maxLen) * bytesPerCharacter : 0;
 }

@@ -6,7 +6,7 @@ import { operateWith } from "../operator/support.ts";
 import { serveHttp, webServerOf } from "../support/http-server.ts";
 import { urlOf } from "../support/process.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-import { expectToGoOn, mirror, publishedLog, restoreBackup } from "./recovery-support.ts";
+import { expectToGoOn, lostFolder, mirror, publishedLog, restoreBackup } from "./recovery-support.ts";
 import { never } from "./support.ts";
 
 it("a folder that is older than the database needs the operator's word, and a mirror then gives what is newer", async () => {
@@ -34,11 +34,7 @@ it("a folder that is older than the database needs the operator's word, and a mi
 });
 
 it("the folder may be lost: the database as it is, or a mirror by HTTP", async () => {
-  const board = await publishedLog();
-  const { note } = await board.log.head();
-  const copy = await mirror(board, note as string, 600);
-  rmSync(join(board.dataDir, "log"), { recursive: true });
-  await restoreBackup(board, 599);
+  const { copy, ...board } = await lostFolder(599);
   expect((await board.recover()).notes.join()).toMatch(/has no checkpoint.*--as-is/);
   const asked: string[] = [];
   const { url } = await serveHttp((request, response) => {
@@ -59,11 +55,7 @@ it("the folder may be lost: the database as it is, or a mirror by HTTP", async (
 });
 
 it("a mirror that is bent, cut off or huge changes nothing, and the message names the file", async () => {
-  const board = await publishedLog();
-  const { note } = await board.log.head();
-  const copy = await mirror(board, note as string, 600);
-  rmSync(join(board.dataDir, "log"), { recursive: true });
-  await restoreBackup(board, 590);
+  const { copy, ...board } = await lostFolder(590);
   const before = await board.log.head();
   const bend = (bytes: Buffer) => Buffer.concat([Buffer.of((bytes[0] as number) ^ 1), bytes.subarray(1)]);
   for (const [path, change, message] of [

@@ -1,5 +1,5 @@
 // A log that was published, and the database as a restored backup has it.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
 import { formatBundle } from "../../src/tlog/tiles/bundle.ts";
@@ -80,6 +80,15 @@ export async function mirror({ log }: Board, note: string, size: number): Promis
   }
   writeFileSync(join(path, "checkpoint"), note);
   return path;
+}
+
+/** A log whose folder is lost, and its database the restored backup of `size` entries. @returns also a mirror of all 600 */
+export async function lostFolder(size: number): Promise<Board & { copy: string }> {
+  const board = await publishedLog();
+  const copy = await mirror(board, (await board.log.head()).note as string, 600);
+  rmSync(join(board.dataDir, "log"), { recursive: true });
+  await restoreBackup(board, size);
+  return { ...board, copy };
 }
 
 /** Checks that the log goes on from `size` entries, signed by its replica, with sound tiles. */

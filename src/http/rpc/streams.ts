@@ -1,14 +1,7 @@
 import { on } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { DescMethod } from "@bufbuild/protobuf";
-import {
-  Code,
-  ConnectError,
-  type ContextValues,
-  createConnectRouter,
-  createContextKey,
-  type Interceptor,
-} from "@connectrpc/connect";
+import { Code, ConnectError, createConnectRouter, createContextKey, type Interceptor } from "@connectrpc/connect";
 import type { connectNodeAdapter } from "@connectrpc/connect-node";
 import { type Call, contextValuesOf } from "../../calls/call.ts";
 import { outcomeOf } from "../../calls/error-mapping.ts";
@@ -78,11 +71,11 @@ export function createServeCall(
 }
 
 /** The one key under which the context values of a stream hold its request. */
-const requestKey = createContextKey({} as RequestContext, { description: "the request of a stream" });
+const requestKey = createContextKey<RequestContext | undefined>(undefined, { description: "the request of a stream" });
 
 /** Notes how a stream ends; the outermost of its interceptors. */
 const noteEnd: Interceptor = (next) => async (call) => {
-  const { notes } = call.contextValues.get(requestKey);
+  const { notes } = call.contextValues.get(requestKey) as RequestContext;
   try {
     const response = await next(call);
     if (!response.stream) throw new Error("Unary calls are not served here.");
@@ -147,7 +140,7 @@ function withCheckedBody(request: UniversalServerRequest, messages: Messages): U
     if (isCompressed && compression === undefined) throw notNamed();
     parse(isCompressed ? await (compression as Compression).decompress(data, messages.readMaxBytes) : data);
   };
-  const body = checkEach(chunksOf((request.contextValues as ContextValues).get(requestKey)), messages, ignored, check);
+  const body = checkEach(chunksOf(request.contextValues?.get(requestKey) as RequestContext), messages, ignored, check);
   return { ...request, body };
 }
 
