@@ -83,8 +83,9 @@ function openAsOwner(path: string, flags: number): number {
   if (owner !== undefined && uid === 0 && nlink === 1) {
     try {
       fchownSync(file, owner.uid, owner.gid);
-    } catch {
+    } catch (error) {
       // A root that may not, as in some containers. The lock works all the same.
+      if (!["EPERM", "EINVAL"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
     }
   }
   return file;
