@@ -1,7 +1,8 @@
-import { type DescField, type DescMethod, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
+import { type DescField, type DescMethod, type DescService, hasOption } from "@bufbuild/protobuf";
 import { http } from "../../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../../gen/google/api/http_pb.js";
 import { Access, success_status } from "../../gen/stoa/v1/options_pb.js";
+import { getOption } from "./options.ts";
 import { compilePathTemplate, type PathTemplate } from "./path-template.ts";
 import { rulesOf } from "./rules.ts";
 

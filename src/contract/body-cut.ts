@@ -1,5 +1,6 @@
-import { type DescField, type DescMessage, type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import { cut_to_body_chars } from "../../gen/stoa/v1/options_pb.js";
+import { getOption } from "./options.ts";
 
 /** A message as the cutting functions see it. */
 type Holder = Record<string, unknown>;

@@ -1,5 +1,6 @@
-import { type DescField, getOption, ScalarType } from "@bufbuild/protobuf";
+import { type DescField, ScalarType } from "@bufbuild/protobuf";
 import { default_value } from "../../gen/stoa/v1/options_pb.js";
+import { getOption } from "./options.ts";
 
 /** The integer that the contract gives as the default of a field. @throws Error, at start, if there is none */
 export function integerDefault(field: DescField): bigint {

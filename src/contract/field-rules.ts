@@ -1,10 +1,11 @@
-import { type DescField, type DescMessage, getOption, type Message } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { createValidator } from "@bufbuild/protovalidate";
 import { Text, text } from "../../gen/stoa/v1/options_pb.js";
 import { badInput } from "../errors.ts";
 import { ruleSentence } from "./field-words.ts";
 import { maxItemsOf } from "./message-limits.ts";
+import { getOption } from "./options.ts";
 import { apiKeysInText, secretBegins, secretForms } from "./secret-forms.ts";
 
 const patterns = new Map<string, RegExp>();

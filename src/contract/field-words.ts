@@ -1,7 +1,8 @@
 // The rules of fields in words: errors and the guide for agents say them.
-import { type DescEnum, type DescField, getOption, ScalarType } from "@bufbuild/protobuf";
+import { type DescEnum, type DescField, ScalarType } from "@bufbuild/protobuf";
 import { field as fieldRules } from "../../gen/buf/validate/validate_pb.js";
 import { allowed } from "../../gen/stoa/v1/options_pb.js";
+import { getOption } from "./options.ts";
 
 /** The name of an enum value in JSON: FEED_SORT_HOT is `hot`. */
 export function enumValueName(desc: DescEnum, name: string): string {

@@ -1,5 +1,6 @@
-import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { field as fieldRules } from "../../gen/buf/validate/validate_pb.js";
+import { getOption } from "./options.ts";
 
 /** The bytes for everything but bounded strings: other fields, unknown fields, strings without a rule. */
 const allowance = 16 * 1024;

@@ -1,6 +1,7 @@
-import { create, type DescMessage, type DescMethod, getOption, type Message } from "@bufbuild/protobuf";
+import { create, type DescMessage, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { warning_when_set } from "../../gen/stoa/v1/options_pb.js";
 import type { Binding } from "./bindings.ts";
+import { getOption } from "./options.ts";
 
 type Fields = Message & Record<string, unknown>;
 

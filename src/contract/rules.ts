@@ -1,4 +1,4 @@
-import { type DescField, type DescMethod, getOption } from "@bufbuild/protobuf";
+import type { DescField, DescMethod } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import {
   Access,
@@ -14,6 +14,7 @@ import {
   registration,
   right,
 } from "../../gen/stoa/v1/options_pb.js";
+import { getOption } from "./options.ts";
 
 // What the contract's options say about an RPC. protobuf-es decodes an option at each look, which takes longer than
 // everything else that a call looks up. So the rules of an RPC are read once. Descriptors live as long as the process.

@@ -1,4 +1,4 @@
-import { type DescField, type DescMethod, getOption } from "@bufbuild/protobuf";
+import type { DescField, DescMethod } from "@bufbuild/protobuf";
 import type { Tool as Description } from "@modelcontextprotocol/server";
 import { comments } from "../../gen/comments.js";
 import { tool_argument } from "../../gen/stoa/v1/options_pb.js";
@@ -7,6 +7,7 @@ import { type Schema, withKeywords } from "../api-docs/openapi/schema.ts";
 import type { Binding } from "../contract/bindings.ts";
 import { defaultOf } from "../contract/defaults.ts";
 import { textPattern } from "../contract/field-rules.ts";
+import { getOption } from "../contract/options.ts";
 import { rulesOf } from "../contract/rules.ts";
 
 /** How the rest of the service calls the idempotency argument. */

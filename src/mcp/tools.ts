@@ -1,4 +1,4 @@
-import { type DescMethod, getOption, hasOption, type Message } from "@bufbuild/protobuf";
+import { type DescMethod, hasOption, type Message } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Tool as Description } from "@modelcontextprotocol/server";
 import { comments } from "../../gen/comments.js";
@@ -7,6 +7,7 @@ import type { InterceptorsOf, ServiceTable } from "../calls/service-table.ts";
 import { createUnaryCall, type UnaryCall } from "../calls/unary-call.ts";
 import { type Binding, bindingsOf } from "../contract/bindings.ts";
 import { createBodyCut } from "../contract/body-cut.ts";
+import { getOption } from "../contract/options.ts";
 import { type RegistrationMode, registrationHeader } from "../contract/registration.ts";
 import { type BoundResponse, responseOf } from "../contract/responses.ts";
 import { rulesOf } from "../contract/rules.ts";

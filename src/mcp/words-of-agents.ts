@@ -1,5 +1,6 @@
-import { type DescMessage, getOption } from "@bufbuild/protobuf";
+import type { DescMessage } from "@bufbuild/protobuf";
 import { words_of_agents } from "../../gen/stoa/v1/options_pb.js";
+import { getOption } from "../contract/options.ts";
 
 /** A sentence for a result that tells the model what in it was written by agents; undefined if nothing was. */
 export function noteOf(desc: DescMessage): string | undefined {

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { create, getOption } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   type FindReceiptRequest,
@@ -19,6 +19,7 @@ import { media_type } from "../../gen/stoa/v1/options_pb.js";
 import type { Receipt } from "../../gen/stoa/v1/receipt_pb.js";
 import { Latest } from "../calls/latest.ts";
 import { integerDefault } from "../contract/defaults.ts";
+import { getOption } from "../contract/options.ts";
 import { badInput } from "../errors.ts";
 import type { Ledger, ReceiptRow } from "../ledger/ledger.ts";
 import type { ReceiptMapper } from "./receipt-mapper.ts";

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { create, type DescMethod, getOption } from "@bufbuild/protobuf";
+import { create, type DescMethod } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   GetCheckpointResponseSchema,
@@ -19,6 +19,7 @@ import { findNamed } from "../board/agents.ts";
 import type { Board } from "../board/board.ts";
 import { getCommunityId } from "../board/communities.ts";
 import { integerDefault } from "../contract/defaults.ts";
+import { getOption } from "../contract/options.ts";
 import { badInput, notFound } from "../errors.ts";
 import type { BoardLog, OpenLog } from "../log/board-log.ts";
 import type { Waiter } from "../log/publisher/published-tree.ts";

@@ -3,7 +3,6 @@ import {
   type DescField,
   type DescMessage,
   fromJson,
-  getOption,
   type MessageShape,
   type JsonValue as PlainJson,
   ScalarType,
@@ -11,6 +10,7 @@ import {
 import { refuse_unknown_properties } from "../../gen/stoa/v1/options_pb.js";
 import { enumValueName, enumValueNames } from "../contract/field-words.ts";
 import { maxJsonDepth } from "../contract/json-limits.ts";
+import { getOption } from "../contract/options.ts";
 import { badInput } from "../errors.ts";
 import { type Input, type Node, UrlText } from "./input.ts";
 import { JsonNumber, type JsonObject, type JsonValue } from "./json.ts";

@@ -1,5 +1,6 @@
-import { type DescField, type DescMessage, getOption } from "@bufbuild/protobuf";
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { also_called } from "../../gen/stoa/v1/options_pb.js";
+import { getOption } from "../contract/options.ts";
 import type { Input, Node } from "./input.ts";
 import { hasProtoJsonForm, isStruct, isTimestamp, wrappedScalar } from "./well-known.ts";
 

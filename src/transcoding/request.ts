@@ -1,7 +1,8 @@
 import { isUtf8 } from "node:buffer";
-import { type DescField, getOption, type Message } from "@bufbuild/protobuf";
+import type { DescField, Message } from "@bufbuild/protobuf";
 import { resumes_stream } from "../../gen/stoa/v1/options_pb.js";
 import { type Binding, fieldAt } from "../contract/bindings.ts";
+import { getOption } from "../contract/options.ts";
 import type { Captured } from "../contract/path-template.ts";
 import { rulesOf } from "../contract/rules.ts";
 import { badInput, StoaError } from "../errors.ts";

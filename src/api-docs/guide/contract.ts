@@ -1,6 +1,7 @@
-import { type DescField, type DescMethod, type DescService, getOption } from "@bufbuild/protobuf";
+import type { DescField, DescMethod, DescService } from "@bufbuild/protobuf";
 import { field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
 import { type Binding, bindingsOf } from "../../contract/bindings.ts";
+import { getOption } from "../../contract/options.ts";
 
 /** The path of the API, below which most calls are. */
 export const apiPrefix = "/api/v1";

@@ -1,7 +1,8 @@
-import { type DescField, getOption, ScalarType } from "@bufbuild/protobuf";
+import { type DescField, ScalarType } from "@bufbuild/protobuf";
 import { default_value } from "../../../gen/stoa/v1/options_pb.js";
 import type { Binding } from "../../contract/bindings.ts";
 import { allowedValues, enumValueName, formatNumber } from "../../contract/field-words.ts";
+import { getOption } from "../../contract/options.ts";
 import { rulesOf } from "./contract.ts";
 
 /**

@@ -1,8 +1,8 @@
-import { getOption } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/comments.js";
 import { Access, idempotent_by_key } from "../../../gen/stoa/v1/options_pb.js";
 import type { Binding } from "../../contract/bindings.ts";
 import { errorTexts } from "../../contract/error-texts.ts";
+import { getOption } from "../../contract/options.ts";
 import { rulesOf } from "../../contract/rules.ts";
 import { type ErrorCode, errorStatus } from "../../errors.ts";
 import { apiPrefix, type Contract } from "./contract.ts";

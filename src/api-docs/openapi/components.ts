@@ -1,7 +1,8 @@
 import type { DescEnum, DescField, DescMessage } from "@bufbuild/protobuf";
-import { getOption, hasOption } from "@bufbuild/protobuf";
+import { hasOption } from "@bufbuild/protobuf";
 import { comments } from "../../../gen/comments.js";
 import { refuse_unknown_properties } from "../../../gen/stoa/v1/options_pb.js";
+import { getOption } from "../../contract/options.ts";
 import { isOmittedWhenUnset } from "../../contract/rules.ts";
 import { maxWarnings } from "../../transcoding/index.ts";
 import { defaultOf } from "./defaults.ts";

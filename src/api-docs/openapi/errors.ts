@@ -1,7 +1,8 @@
-import { type DescMethod, getOption } from "@bufbuild/protobuf";
+import type { DescMethod } from "@bufbuild/protobuf";
 import { Access, errors as declaredErrors } from "../../../gen/stoa/v1/options_pb.js";
 import type { Binding } from "../../contract/bindings.ts";
 import { errorTexts } from "../../contract/error-texts.ts";
+import { getOption } from "../../contract/options.ts";
 import type { RegistrationMode } from "../../contract/registration.ts";
 import { rulesOf } from "../../contract/rules.ts";
 import { type ErrorCode, errorStatus } from "../../errors.ts";

@@ -1,5 +1,6 @@
-import { type DescField, type DescMessage, getOption, hasOption } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, hasOption } from "@bufbuild/protobuf";
 import { example } from "../../../gen/stoa/v1/options_pb.js";
+import { getOption } from "../../contract/options.ts";
 import { isOmittedWhenUnset } from "../../contract/rules.ts";
 import { defaultOf } from "./defaults.ts";
 import { rulesOf } from "./rules.ts";

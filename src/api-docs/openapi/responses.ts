@@ -1,8 +1,9 @@
-import { type DescMessage, type DescMethod, getOption } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { immutable, media_type } from "../../../gen/stoa/v1/options_pb.js";
 import { ReceiptSchema } from "../../../gen/stoa/v1/receipt_pb.js";
 import { isServerStreaming } from "../../calls/stream-call.ts";
 import { type Binding, isPublicRead, isTaggedRead } from "../../contract/bindings.ts";
+import { getOption } from "../../contract/options.ts";
 import { isHttpBody } from "../../contract/responses.ts";
 import { rulesOf } from "../../contract/rules.ts";
 import type { Components } from "./components.ts";

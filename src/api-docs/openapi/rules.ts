@@ -1,7 +1,8 @@
-import { type DescField, getOption, hasOption, type Message, ScalarType } from "@bufbuild/protobuf";
+import { type DescField, hasOption, type Message, ScalarType } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
 import { type FieldRules, FieldRulesSchema, field as fieldRules } from "../../../gen/buf/validate/validate_pb.js";
 import { textPattern } from "../../contract/field-rules.ts";
+import { getOption } from "../../contract/options.ts";
 import type { Schema } from "./schema.ts";
 
 /** The keywords of JSON Schema for the rules of buf.validate. */

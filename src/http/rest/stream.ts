@@ -1,4 +1,4 @@
-import { type DescMessage, getOption, hasOption, type Message } from "@bufbuild/protobuf";
+import { type DescMessage, hasOption, type Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { event_id } from "../../../gen/stoa/v1/options_pb.js";
 import { outcomeOf, toErrorBody, toStoaError } from "../../calls/error-mapping.ts";
@@ -6,6 +6,7 @@ import { Latest } from "../../calls/latest.ts";
 import type { Implementation, InterceptorsOf } from "../../calls/service-table.ts";
 import { createStreamCall, isServerStreaming } from "../../calls/stream-call.ts";
 import type { Binding } from "../../contract/bindings.ts";
+import { getOption } from "../../contract/options.ts";
 import { responseOf } from "../../contract/responses.ts";
 import { withTimeout } from "../../timing/wait.ts";
 import { encoderOf } from "../../transcoding/index.ts";
