@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { constants, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { constants, mkdirSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -7,10 +7,8 @@ import { afterFile } from "../support/after-file.ts";
 import { startCuttingProxy } from "../support/cutting-proxy.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { createLinkedDatabase } from "../support/database-link.ts";
-import { untilSays, urlOf } from "../support/process.ts";
-import { isRunning } from "../support/running.ts";
+import { urlOf } from "../support/process.ts";
 import { waitUntil } from "../support/wait.ts";
-import { DataFolder, processesWith } from "./data-folder.ts";
 import { fastTimers } from "./fast-timers.ts";
 import { expectStop, startToStop } from "./stopping.ts";
 
@@ -62,19 +60,6 @@ describe.concurrent("SIGTERM during a start", () => {
     await expectStop(service);
   });
 
-  it("ends a start whose private database stops answering", async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), "stoa-stop-"));
-    afterFile(() => rmSync(dataDir, { recursive: true }));
-    const service = startToStop({ STOA_DATA_DIR: dataDir });
-    const record = join(dataDir, "mysql.json");
-    const recorded = () => (existsSync(record) ? JSON.parse(readFileSync(record, "utf8")).pid : 0);
-    await waitUntil("the server's process", () => recorded() > 0);
-    const pid = recorded();
-    process.kill(pid, "SIGSTOP");
-    await expectStop(service);
-    await waitUntil("the end of the server", () => !isRunning(pid));
-  });
-
   it("ends a start although something in the process never ends", async () => {
     const db = await createLinkedDatabase();
     db.relay.freeze();
@@ -87,14 +72,5 @@ describe.concurrent("SIGTERM during a start", () => {
     await expectStop(service);
     expect(service.output).toContain("Stopped before the start was complete.");
     expect(service.output).toContain("the process ends although some of its work still runs");
-  });
-
-  it("leaves nothing running, also no private database", async () => {
-    const folder = new DataFolder();
-    const interrupted = folder.start();
-    await untilSays(interrupted, "starting");
-    interrupted.signal("SIGTERM");
-    await interrupted.exited;
-    expect(processesWith(folder.path)).toEqual([]);
   });
 });

@@ -3,8 +3,7 @@ import { expect, it } from "vitest";
 import { InboxItemTypeSchema, SubscriptionKindSchema } from "../../gen/stoa/v1/inbox_service_pb.js";
 import { ModerationActSchema, ModerationItemSchema, ModerationReasonSchema } from "../../gen/stoa/v1/moderation_pb.js";
 import { storedWords } from "../../src/store/recount/rules.ts";
-import { randomNumbers } from "../support/posts.ts";
-import { type Column, fsck, readColumns, seed, useEveryColumn, withWrongBit } from "./every-column.ts";
+import { readColumns, useEveryColumn } from "./every-column.ts";
 import { expectWrongBitsFound, listed, tablesOfBoard } from "./listed-columns.ts";
 
 useEveryColumn();
@@ -28,19 +27,3 @@ it.each([
 });
 
 it.each(tablesOfBoard)("a wrong bit in a column of %s that is checked is found", expectWrongBitsFound);
-
-// A Number holds 53 bits. Whether the next one rounds up or down depends on the row.
-it.each([
-  [53, 6],
-  [63, 1],
-])("keys that a Number cannot tell apart are found, and end the run: bit %i", async (bit, rounds) => {
-  const columns = await readColumns();
-  const random = randomNumbers(seed);
-  for (const name of ["receipts.seq", "ledger_clock_words.seq", "inboxes.agent_id"]) {
-    const column = columns.find((each) => `${each.table}.${each.name}` === name) as Column;
-    for (let round = 0; round < rounds; round++) {
-      const work = async () => expect((await fsck()).out, name).not.toEqual([]);
-      expect(await withWrongBit(column, columns, random, work, bit)).toBe(true);
-    }
-  }
-});
