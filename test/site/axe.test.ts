@@ -1,4 +1,4 @@
-// The pages of a real browser, judged by axe. axe-colours.test.ts has the others, test/api-docs/openapi/docs-axe.test.ts /docs.
+// The pages of a real browser, judged by axe. axe-colours.test.ts has the others, test/api-docs/openapi/docs.test.ts has /docs.
 import { expect, it } from "vitest";
 import { faultsOf } from "../support/axe.ts";
 import { openPage } from "../support/browser.ts";
