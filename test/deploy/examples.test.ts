@@ -153,6 +153,11 @@ it("the pods run as the image's account, with its ports, paths and time to stop"
   expect(stateful.terminationGracePeriodSeconds).toBeGreaterThan((stopDelayMs + drainTimeoutMs) / 1000 + 10);
 });
 
+it("no pod has variables of Services: that of the Service named stoa would be STOA_PORT, a setting", () => {
+  const pods = kubernetes.map(({ spec }) => (spec.jobTemplate?.spec ?? spec).template?.spec).filter(Boolean);
+  expect(pods.map(({ enableServiceLinks }) => enableServiceLinks)).toEqual([false, false]);
+});
+
 describe("the database is checked every day by", () => {
   const program = "src/operator/main.ts";
 
