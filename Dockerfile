@@ -37,7 +37,7 @@ ENV STOA_HOST=0.0.0.0 \
     MALLOC_MMAP_THRESHOLD_=16384 \
     PATH=/opt/stoa/node_modules/.bin:$PATH
 USER 10001:10001
-# The guard of the ledger's head. Each replica needs a volume of its own.
+# The guard of the ledger's head, and the folder of the log. Each replica needs a volume of its own.
 VOLUME /var/lib/stoa
 EXPOSE 8080 9464
 STOPSIGNAL SIGTERM

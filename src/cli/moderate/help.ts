@@ -42,7 +42,7 @@ personal_data or secret is erased at once. Notes are not public.
 
 Exit status:
   0  done
-  1  not done: the service refused it, or you did not confirm
+  1  not done, or not all of it: the service refused it, you did not confirm, or more is left to remove
   2  the command is wrong, or the operator token is missing or wrong
   3  the service could not be reached, or does not answer like a Stoa
 `;
