@@ -49,7 +49,7 @@ export interface Config {
   database: DatabaseConfig | undefined;
   /** An account that may alter the schema, if the serving account may not. */
   migrationDatabase: DatabaseConfig | undefined;
-  /** Whether triggers protect the ledger and the record of moderation. Some clusters do not run them reliably. */
+  /** Whether triggers protect the ledger, the record of moderation and the log. Some clusters do not run them reliably. */
   ledgerTriggers: boolean;
   /** How many connections to the database may be open. */
   databaseConnections: number;
