@@ -95,7 +95,7 @@ export function addMcpRoutes(router: Router, options: McpOptions): void {
       return errorReply(406, -32000, "Replies are JSON: Accept must allow application/json.");
     }
     const bytes = body === undefined ? Buffer.alloc(0) : await bodies.read(body, request);
-    await new Promise<void>((resolve) => turns.run(resolve));
+    await turns.turn();
     return answer(protocol, { toolsets, visitor: new Visitor(context, admission) }, bytes, options.heartbeatMs);
   };
   // There is no stream besides those that answer a message, and no session to end.

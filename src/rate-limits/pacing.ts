@@ -5,14 +5,9 @@ import type { RequestLimits } from "./request-limits.ts";
 /** How many items are made in one turn of the event loop, over all streams. Hundreds may follow the same chain. */
 const itemsPerTurn = 16;
 
-/** The turns of all streams of a service. */
-export class ItemTurns {
-  readonly #turns = new TurnScheduler(itemsPerTurn);
-
-  /** Resolves when a stream may make its next item. */
-  next(): Promise<void> {
-    return new Promise((resolve) => this.#turns.run(resolve));
-  }
+/** The turns of all streams of a service: one for each item. */
+export function createItemTurns(): Pick<TurnScheduler, "turn"> {
+  return new TurnScheduler(itemsPerTurn);
 }
 
 /**

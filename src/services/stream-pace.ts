@@ -1,6 +1,6 @@
 import type { HandlerContext } from "@connectrpc/connect";
 import { callOf } from "../calls/call.ts";
-import { ItemTurns, pace } from "../rate-limits/pacing.ts";
+import { createItemTurns, pace } from "../rate-limits/pacing.ts";
 
 /** After so many items, a stream spends a further call of its caller's limit. */
 const itemsPerCall = 100;
@@ -9,7 +9,7 @@ const portionMs = 10;
 
 /** The pace of all streams of a service, which take turns. */
 export class StreamPace {
-  readonly #turns = new ItemTurns();
+  readonly #turns = createItemTurns();
 
   /**
    * Gives the function that a stream calls before each item. It waits for its turn if the stream has rested, because all
@@ -26,7 +26,7 @@ export class StreamPace {
         sent = 0;
       }
       sent += 1;
-      if (performance.now() - lastAt > portionMs) await this.#turns.next();
+      if (performance.now() - lastAt > portionMs) await this.#turns.turn();
       lastAt = performance.now();
     };
   }

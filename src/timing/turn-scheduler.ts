@@ -26,6 +26,11 @@ export class TurnScheduler {
     else this.wait(work);
   }
 
+  /** Resolves when the caller may do one portion: now where the turn allows it, otherwise in a later turn of the event loop. */
+  turn(): Promise<void> {
+    return new Promise((resolve) => this.run(resolve));
+  }
+
   /** Resolves in a later turn of the event loop, when the caller may do one portion; first come, first served. */
   next(): Promise<void> {
     return new Promise((resolve) => this.wait(resolve));

@@ -44,7 +44,7 @@ export class RequestBodies {
 
   /** Resolves when the turn of a large body comes. */
   turn(): Promise<void> {
-    return new Promise((resolve) => this.#turns.run(resolve));
+    return this.#turns.turn();
   }
 
   /** Runs a decompression when fewer than four run. @throws what it throws */

@@ -25,7 +25,7 @@ export interface RowCheckOptions {
 }
 
 /** Makes a check that every row of a table has the right values and keeps the rules. */
-export function createRowCheck(table: TableCheck["table"], options: RowCheckOptions): TableCheck {
+export function createRowCheck(table: string, options: RowCheckOptions): TableCheck {
   const { key, from = `${table} t FORCE INDEX (PRIMARY)`, where = "", derived = {}, expected = {}, remove } = options;
   const { params = () => [], rules = [] } = options;
   const values = Object.entries({ ...derived, ...expected });
