@@ -15,8 +15,8 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 50_000 } },
-    // Two more than the two cores that CI has: some tests wait, for time-outs and for processes to start. Three left a core idle
-    // for a tenth of the time, and took a seventh longer.
+    // Two more than the two cores that CI has: some tests wait, for time-outs and for processes to start. Three left both cores
+    // idle for a tenth of the time, and took a seventh longer.
     maxWorkers: 4,
     // Immediates stay real: what takes turns of the event loop must go on while a test holds the clock.
     fakeTimers: { toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "Date", "performance"] },
