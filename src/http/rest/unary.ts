@@ -78,7 +78,8 @@ function createEncoder(binding: Binding): (message: Message) => Encoded {
   if (isHttpBody(desc)) {
     return (message) => {
       const { contentType, data } = select(message) as Message & { contentType: string; data: Uint8Array };
-      return { contentType: contentType || "application/octet-stream", bytes: Buffer.from(data) };
+      const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
+      return { contentType: contentType || "application/octet-stream", bytes };
     };
   }
   if (desc.fields.some(({ name }) => name === "warnings")) throw new Error(`${desc.typeName} may not have warnings.`);

@@ -5,6 +5,7 @@ import { readLogTile } from "../../store/tables/log-tiles.ts";
 import { equalBytes, toUtf8 } from "../../tlog/encoding.ts";
 import { TlogError } from "../../tlog/error.ts";
 import { rangeOf } from "../../tlog/tiles/prove.ts";
+import type { Tile } from "../../tlog/tiles/tile-path.ts";
 import { TiledTree } from "../../tlog/tiles/tiled-tree.ts";
 import { CompactRange } from "../../tlog/tree/compact-range.ts";
 import { hashBytes } from "../../tlog/tree/hashing.ts";
@@ -103,8 +104,12 @@ async function rangeBefore(db: Queryable, tree: Tree): Promise<CompactRange> {
 
 /** The first `width` hashes of a stored tile. @throws StoredDamage if it has fewer; StoaError */
 export async function readTile(db: Queryable, level: number, index: number, width: number): Promise<Uint8Array> {
-  const hashes = await readLogTile(db, level, index);
-  if (hashes !== undefined && hashes.length >= width * hashBytes) return hashes.subarray(0, width * hashBytes);
+  return firstHashes(await readLogTile(db, level, index), { level, index, width });
+}
+
+/** The hashes of a tile among those that are stored. @throws StoredDamage if there are fewer */
+export function firstHashes(stored: Uint8Array | undefined, { level, index, width }: Tile): Uint8Array {
+  if (stored !== undefined && stored.length >= width * hashBytes) return stored.subarray(0, width * hashBytes);
   throw new StoredDamage(
     `A tile of the log is missing (level ${level}, index ${index}); stoa fsck --repair writes it.`,
   );

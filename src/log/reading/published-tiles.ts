@@ -1,9 +1,10 @@
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { notFound, StoaError, StoredDamage } from "../../errors.ts";
-import type { Database } from "../../store/database/database.ts";
+import type { Database, LookUp } from "../../store/database/database.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
 import { findLogEntry, type LogEntryRow, listLogEntries, listLogEntriesOf } from "../../store/tables/log-entries.ts";
+import { readLogTiles, type TileName } from "../../store/tables/log-tiles.ts";
 import { equalBytes, toHex, toUtf8 } from "../../tlog/encoding.ts";
 import { TlogError } from "../../tlog/error.ts";
 import { formatBundle } from "../../tlog/tiles/bundle.ts";
@@ -14,13 +15,15 @@ import { TiledTree } from "../../tlog/tiles/tiled-tree.ts";
 import { hashBytes } from "../../tlog/tree/hashing.ts";
 import { sha256, treeHasher } from "../crypto.ts";
 import type { SignedTree } from "../folder/segments.ts";
-import { readTile } from "../publisher/extend.ts";
+import { firstHashes } from "../publisher/extend.ts";
 import type { PublishedTree, Waiter } from "../publisher/published-tree.ts";
 
 /** How many full tiles are kept: a tile has 16 KiB with its inner hashes, so these are 4 MiB. */
 const maxTiles = 256;
 /** For how many full tiles the hash of their bytes is kept. These hashes take some 3 MiB, and cover 4,000,000 entries. */
 const maxVerified = 16_384;
+/** How many tiles one statement reads for several callers: 128 KiB. */
+const maxAtOnce = 16;
 /** How long a request waits for a tile that is not published here yet, in milliseconds. */
 const waitMs = 1_000;
 /** How many entries a replica may be behind the others. Requests for entries beyond that do not wait. */
@@ -39,6 +42,7 @@ export class PublishedTiles {
   readonly #db: Database;
   readonly #published: PublishedTree;
   readonly #stopping: AbortSignal;
+  readonly #find: LookUp<TileName, Uint8Array>;
   readonly #cache = new LRUCache<string, TileTree>({ max: maxTiles });
   /** SHA-256 of the bytes of full tiles that were verified, by their paths. */
   readonly #verified = new LRUCache<string, string>({ max: maxVerified });
@@ -49,6 +53,7 @@ export class PublishedTiles {
     this.#db = db;
     this.#published = published;
     this.#stopping = stopping;
+    this.#find = db.lookUp(maxAtOnce, readLogTiles);
   }
 
   /** The newest tree. @throws StoaError `unavailable` before the first */
@@ -79,20 +84,21 @@ export class PublishedTiles {
       throw notFound(`The published tree has ${newest} entries, and not this tile.`);
     }
     return verified(async () => {
-      const db = this.#db.reader(waiter.signal);
-      const hashes = await this.#hashesOf(db, level, tile.index);
+      const hashes = await this.#hashesOf(waiter.signal, level, tile.index);
       if (tile.level !== "entries") return { bytes: hashes.subarray(0, width * hashBytes), isBundle: false };
+      const db = this.#db.reader(waiter.signal);
       const rows = await listLogEntries(db, tile.index * fullWidth, width);
       return { bytes: formatBundle(checkEntries(rows, tile, hashes)), isBundle: true };
     });
   }
 
   /** The verified hashes of a tile. To verify a full one takes 255 hashes. Later, the hash of its bytes is compared instead. */
-  async #hashesOf(db: Queryable, level: number, index: number): Promise<Uint8Array> {
-    const path = formatTilePath({ level, index, width: fullWidth });
+  async #hashesOf(signal: AbortSignal, level: number, index: number): Promise<Uint8Array> {
+    const full = { level, index, width: fullWidth };
+    const path = formatTilePath(full);
     const known = this.#verified.get(path);
     if (known !== undefined) {
-      const bytes = await readTile(db, level, index, fullWidth);
+      const bytes = await this.#read(signal, full);
       if (hash("sha256", bytes) === known) return bytes;
     }
     const tile = await (await this.#open(this.tree)).tile(level, index);
@@ -156,12 +162,15 @@ export class PublishedTiles {
     if (size > 0 && (await findLogEntry(db, size - 1)) === undefined) throw damagedEntry(size - 1);
   }
 
+  /** Reads the hashes of a tile as they are stored. @throws StoredDamage */
+  async #read(signal: AbortSignal, tile: Tile): Promise<Uint8Array> {
+    return firstHashes(await this.#find(signal, `${tile.level}/${tile.index}`), tile);
+  }
+
   /** The tiles of a tree. Requests share those of the newest tree, so the end of a request must not stop a read. */
   #open(tree: SignedTree): Promise<TiledTree> {
     if (this.#opened?.tree !== tree) {
-      const db = this.#db.longReader(this.#stopping);
-      const read = ({ level, index, width }: Tile) => readTile(db, level, index, width);
-      const tiles = TiledTree.open(tree, read, sha256, this.#cache);
+      const tiles = TiledTree.open(tree, (tile) => this.#read(this.#stopping, tile), sha256, this.#cache);
       const opened = { tree, tiles };
       this.#opened = opened;
       tiles.catch(() => {

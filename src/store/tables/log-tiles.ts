@@ -1,4 +1,5 @@
 import type { Queryable, Tx } from "../database/queryable.ts";
+import { inList } from "./id-lists.ts";
 
 /** What a tile gains: `hashes`, of 32 bytes each, follow its first `from` hashes. */
 export interface LogTileGrowth {
@@ -8,10 +9,21 @@ export interface LogTileGrowth {
   hashes: Uint8Array;
 }
 
-/** The hashes of a tile, of 32 bytes each; undefined if there is no such tile. It may have more than a smaller tree has. */
+/** What names a tile: its level and its index. */
+export type TileName = `${number}/${number}`;
+
+/** The hashes of the tiles that there are, of 32 bytes each. A tile may have more than a smaller tree has. */
+export async function readLogTiles(db: Queryable, names: readonly TileName[]): Promise<ReadonlyMap<TileName, Buffer>> {
+  const { list } = inList(names);
+  const sql = `SELECT level, n, hashes FROM log_tiles WHERE ${list.map(() => "(level = ? AND n = ?)").join(" OR ")}`;
+  const values = list.flatMap((name) => name.split("/").map(Number));
+  const rows = await db.rows<{ level: number; n: number; hashes: Buffer }>(sql, values);
+  return new Map(rows.map(({ level, n, hashes }) => [`${level}/${n}`, hashes]));
+}
+
+/** The hashes of a tile; undefined if there is no such tile. */
 export async function readLogTile(db: Queryable, level: number, index: number): Promise<Buffer | undefined> {
-  const sql = "SELECT hashes FROM log_tiles WHERE level = ? AND n = ?";
-  return (await db.rows<{ hashes: Buffer }>(sql, [level, index]))[0]?.hashes;
+  return (await readLogTiles(db, [`${level}/${index}`])).get(`${level}/${index}`);
 }
 
 /** Stores what a tile gains. A tile that lacks earlier hashes is damaged, and stays so until fsck repairs it. */
