@@ -12,7 +12,7 @@ import { ConnectionCaps, type ConnectionLimits } from "./connection-caps.ts";
 import { connectionOf, Http1Connection, Http1Response } from "./http1.ts";
 import { clientResets, Http2Connection, Http2Response, MAX_WIDE, NARROW, proxyResets, WIDE } from "./http2.ts";
 import { MemoryBudget } from "./memory-budget.ts";
-import { rawReply, refuseFields } from "./refusals.ts";
+import { noTunnel, rawReply, refuseFields } from "./refusals.ts";
 import { sniff } from "./sniff.ts";
 
 /** The settings of a port. All times are in milliseconds. */
@@ -156,6 +156,8 @@ export class Port {
       if (connection === undefined) socket.destroy();
       else connection.takeError(error);
     });
+    // Node would close the connection without a reply.
+    server.on("connect", (_request, socket) => connectionOf(socket)?.takeError(noTunnel));
     return server;
   }
 

@@ -23,6 +23,9 @@ const LATE = "ERR_HTTP_REQUEST_TIMEOUT";
 /** The error of a request that does not arrive in time. */
 export const lateRequest: ParserError = Object.assign(new Error("the request is late"), { code: LATE });
 
+/** The error of a request for a tunnel, which an origin server does not make. */
+export const noTunnel: ParserError = Object.assign(new Error("no tunnel is made"), { code: "HPE_INVALID_METHOD" });
+
 const STATUS_OF_CODE: Record<string, number> = {
   [LATE]: 408,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
