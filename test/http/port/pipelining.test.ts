@@ -87,10 +87,10 @@ describe("pipelined requests", () => {
     expect((await closed).split("HTTP/1.1 200 OK")).toHaveLength(3);
   });
 
-  it("are answered before a malformed one is refused", async () => {
+  it.each(["garbage", "CONNECT stoa:443 HTTP/1.1\r\nHost: stoa"])("are answered before %j is refused", async (head) => {
     const { number } = await start({}, (app) => addTurn(app, { atOnce: 0, largest: 0 }));
     const { socket, closed } = connect(number);
-    socket.write(`${request("/turn").repeat(2)}garbage\r\n\r\n${request("/turn")}`);
+    socket.write(`${request("/turn").repeat(2)}${head}\r\n\r\n${request("/turn")}`);
     const replies = (await closed).split("HTTP/1.1 ").slice(1);
     expect(replies.map((reply) => reply.slice(0, 3))).toEqual(["200", "200", "400"]);
   });
