@@ -6,6 +6,7 @@ import { formatVkey } from "../../src/tlog/notes/key.ts";
 import { formatBundle } from "../../src/tlog/tiles/bundle.ts";
 import { FakeLog, type FakeSite, firstEntry, origin, startSite } from "../client/fake-log.ts";
 import { otherHash } from "../receipt/chain.ts";
+import { serveHttp } from "../support/http-server.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { testKey } from "../tlog/node-functions.ts";
 import { at, sampleEntries, sampleKey, texts } from "../tlog/sample-log.ts";
@@ -53,6 +54,17 @@ describe("stoa prove", () => {
       `posts/12 of ${site.url} is proved: edit, by Zeno, ${entry.ts}, entry ${at.edit} of ${entryTexts.length} in ${origin}`,
     );
     expect(JSON.parse(content as string)).toEqual(texts.edited);
+  });
+
+  it("finds the root of a service that is below a path, from the address of a page or in the API", async () => {
+    const { url } = await serveHttp(async ({ url = "" }, response) => {
+      const reply = await fetch(site.url + url.replace(/^\/a\/board(?=\/)/, ""));
+      response.writeHead(reply.status).end(await reply.bytes());
+    });
+    for (const path of ["posts/12", "api/v1/posts/12/proof"]) {
+      const proved = await proveJson(`${url}/a/board/${path}`);
+      expect(proved).toMatchObject({ ok: true, url: `${url}/a/board`, item: "posts/12" });
+    }
   });
 
   it("reports it as one JSON object", async () => {

@@ -1,4 +1,4 @@
-import { type ItemAddress, parseItemAddress } from "../../client/signed-log/item-address.ts";
+import { type ItemAddress, parseItemAddress, splitItemAddress } from "../../client/signed-log/item-address.ts";
 import type { NoteKey } from "../../tlog/notes/key.ts";
 import { parseLogKey } from "../log-key.ts";
 import { parseArguments, parseUrl, UsageError } from "../usage.ts";
@@ -69,7 +69,9 @@ export async function parseProve(args: string[]): Promise<ProveArguments> {
   if (more.length > 0) throw new UsageError("there is more than a URL and an item");
   const key = await parseLogKey(values["log-key"]);
   const { root, item } =
-    named === undefined ? splitAddress(address) : { root: parseUrl(address), item: parseItem(named) };
+    named === undefined
+      ? splitAddress(address)
+      : { root: parseUrl(address), item: orUsageError(() => parseItemAddress(named)) };
   if (values.removal) {
     if (item.kind !== "post" && item.kind !== "comment") throw new UsageError("--removal is of posts and comments");
     item.removal = true;
@@ -80,13 +82,14 @@ export async function parseProve(args: string[]): Promise<ProveArguments> {
 /** Splits the address of an item or its page. @throws UsageError */
 function splitAddress(text: string | undefined): { root: string; item: ItemAddress } {
   const { origin, pathname } = new URL(parseUrl(text));
-  return { root: origin, item: parseItem(pathname) };
+  const { below, item } = orUsageError(() => splitItemAddress(pathname));
+  return { root: origin + below, item };
 }
 
 /** @throws UsageError */
-function parseItem(path: string): ItemAddress {
+function orUsageError<Result>(parse: () => Result): Result {
   try {
-    return parseItemAddress(path);
+    return parse();
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
