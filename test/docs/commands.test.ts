@@ -1,5 +1,6 @@
 // The commands of the pages for users, run by one shell beside one service.
 import { execFile } from "node:child_process";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
 import { defaultQuotas } from "../../src/rate-limits/quota.ts";
@@ -9,9 +10,23 @@ import { scratchFolder } from "../support/scratch-folder.ts";
 import { type Service, startService } from "../support/service.ts";
 import { blocksIn, pages, readPage, root } from "./pages.ts";
 
-/** In this order: later pages use what the commands of earlier ones have made. */
-const run = ["README.md", "docs/api.md", "docs/verifying.md"];
+/** The commands of the first page make what those of the others use. */
+const run = ["README.md", "docs/api.md", "docs/verifying.md"] as const;
 const blocks = (language: string) => run.flatMap((page) => blocksIn(readPage(page), language));
+
+const { scripts } = JSON.parse(readPage("package.json"));
+
+const commandsOf = (page: string) =>
+  blocksIn(readPage(page), "sh")
+    // CI and the tests of the process run the two commands.
+    .filter((block) => !block.startsWith("npm start"))
+    .join("\n");
+
+/** npm starts as slowly as the programs themselves. The first of these commands runs as the page has it, the others run without npm. */
+function replaceAfterFirst(script: string, start: string, program: string): string {
+  const end = script.indexOf(start) + start.length;
+  return script.slice(0, end) + script.slice(end).replaceAll(start, program);
+}
 
 describe("the commands of README, docs/api.md and docs/verifying.md", () => {
   let output: string;
@@ -22,13 +37,19 @@ describe("the commands of README, docs/api.md and docs/verifying.md", () => {
     const { db, boardLog } = await createLoggedDatabase();
     const config = { operatorToken: "an-example-of-32-characters-or-more", rateLimits: defaultQuotas, boardLog };
     service = await startService({ db, config });
-    const script = blocks("sh")
-      // CI and the tests of the process run the two commands.
-      .filter((block) => !block.startsWith("npm start"))
-      .join("\n")
-      .replaceAll("http://127.0.0.1:8080", service.url);
     // `stoa verify` remembers what it saw, and the example its key, in this folder instead of the user's own.
     const home = scratchFolder();
+    const [first, second, third] = run.map(commandsOf);
+    // The commands of docs/api.md run beside those of docs/verifying.md, as those of two readers may. Neither uses what the other makes.
+    const printed = join(home, "printed");
+    const commands = `${first}\n(${second}) > ${printed} &\n(${third})\nwait $!\ncat ${printed}`.replaceAll(
+      "http://127.0.0.1:8080",
+      service.url,
+    );
+    const script = [
+      ["npx buf", "node_modules/.bin/buf"],
+      ["npm run --silent stoa --", scripts.stoa.replace(/^node /, `${process.execPath} `)],
+    ].reduce((text, [start, program]) => replaceAfterFirst(text, start, program), commands);
     const env = { ...process.env, ...nodeEnvironment, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home };
     const { stdout } = await promisify(execFile)("bash", ["--norc", "-euo", "pipefail", "-c", script], {
       cwd: root,
