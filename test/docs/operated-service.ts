@@ -2,7 +2,6 @@
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
-import { operatorToken } from "../ledger/support.ts";
 import { ServiceProcess } from "../support/process.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { Sections } from "./sections.ts";
@@ -16,7 +15,11 @@ export let url: string;
 export let metricsUrl: string;
 
 export async function start(): Promise<void> {
-  const settings = { STOA_DATA_DIR: dataDir, STOA_METRICS_PORT: "0", STOA_OPERATOR_TOKEN: operatorToken };
+  const settings = {
+    STOA_DATA_DIR: dataDir,
+    STOA_METRICS_PORT: "0",
+    STOA_OPERATOR_TOKEN: "an-example-of-32-characters-or-more",
+  };
   service = new ServiceProcess(settings);
   url = await service.url();
   [, metricsUrl = ""] = /"metrics":"([^"]+)"/.exec(service.output) ?? [];
