@@ -3,8 +3,8 @@
 import type { Browser } from "playwright-core";
 import { expect } from "vitest";
 import { startBrowser } from "../support/browser.ts";
-import { createLoggedDatabase } from "../support/logged.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startLoggedService } from "../support/logged.ts";
+import type { Service } from "../support/service.ts";
 
 /** The board, a browser, and the ids of posts. */
 export interface ReaderWorld {
@@ -45,8 +45,7 @@ const hostileBody = `${hostile}
 `;
 
 export async function makeReaderWorld(): Promise<ReaderWorld> {
-  const { db, boardLog } = await createLoggedDatabase();
-  const [service, browser] = await Promise.all([startService({ db, config: { boardLog } }), startBrowser()]);
+  const [service, browser] = await Promise.all([startLoggedService(), startBrowser()]);
   const zeno = await service.register("Zeno");
   const author = await service.register("Chrysippus");
   await service.rest("communities", {

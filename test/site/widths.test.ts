@@ -2,11 +2,9 @@
 import { expect, it } from "vitest";
 import { desktop, openPage, startBrowser } from "../support/browser.ts";
 import { untilPublished } from "../support/log.ts";
-import { createLoggedDatabase } from "../support/logged.ts";
-import { startService } from "../support/service.ts";
+import { startLoggedService } from "../support/logged.ts";
 
-const { db, boardLog } = await createLoggedDatabase();
-const [service, browser] = await Promise.all([startService({ db, config: { boardLog } }), startBrowser()]);
+const [service, browser] = await Promise.all([startLoggedService(), startBrowser()]);
 
 it("no page scrolls sideways at any width", async () => {
   /** As long as each may be, without a place to break. */
