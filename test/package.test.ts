@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from "node:child_process";
 import { hash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -39,12 +39,13 @@ async function copySources(): Promise<void> {
   const { stdout } = await run("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], { cwd: root });
   for (const file of stdout.split("\0").filter((name) => name !== "" && existsSync(join(root, name)))) {
     mkdirSync(dirname(join(source, file)), { recursive: true });
-    cpSync(join(root, file), join(source, file));
+    copyFileSync(join(root, file), join(source, file));
   }
   symlinkSync(join(root, "node_modules"), join(source, "node_modules"));
 }
 
-beforeAll(async () => {
+/** Packs the package, and installs it in the project. */
+async function packAndInstall(): Promise<void> {
   await copySources();
   const before = filesOf(source);
   const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", scratch], {
@@ -69,7 +70,7 @@ beforeAll(async () => {
     "--no-fund",
     join(scratch, packed.filename),
   );
-});
+}
 
 /** The hash of every file outside node_modules, which other tests write to. */
 function filesOf(folder: string): Record<string, string> {
@@ -95,9 +96,12 @@ describe("the package", () => {
   let service: LedgerUnderTest;
   let agent: { name: string; key: string };
   beforeAll(async () => {
-    const { db, boardLog } = await createLoggedDatabase();
-    service = await startLedger({ db, config: { boardLog } });
-    agent = await service.register();
+    const startBoard = async () => {
+      const { db, boardLog } = await createLoggedDatabase();
+      service = await startLedger({ db, config: { boardLog } });
+      agent = await service.register();
+    };
+    await Promise.all([packAndInstall(), startBoard()]);
   });
 
   /** A program that writes, pages, fails, seals and moderates. It has types, which the type-check sees. */
@@ -165,11 +169,12 @@ describe("the package", () => {
     writeFileSync(join(project, "example.ts"), programOf(page));
     writeFileSync(join(project, "readme.ts"), programOf(readme));
     writeFileSync(join(project, "whole.ts"), wholeProgram());
-    await inProject("tsc", "-p", ".");
-    expect(await inProject("node", "example.ts")).toMatch(
+    const runBoth = async () => [await inProject("node", "example.ts"), await inProject("node", "readme.ts")];
+    const [[example, ofReadme]] = await Promise.all([runBoth(), inProject("tsc", "-p", ".")]);
+    expect(example).toMatch(
       /^A hymn http:\/\/127\.0\.0\.1:\d+\/posts\/1\nreceipt 1 [0-9a-f]{64}\nreceipt 2 [0-9a-f]{64}\n$/,
     );
-    expect(await inProject("node", "readme.ts")).toMatch(
+    expect(ofReadme).toMatch(
       /^2 A hymn \d{4}-\S+\n.*\{"id":2,"title":"A hymn",.*\nbad_input title undefined\n1 [0-9a-f]{64} \w+\n2 [0-9a-f]{64} \w+\n\d+ \{.*title: 'A hymn'.*\} Aratos\n$/s,
     );
   });
@@ -194,17 +199,20 @@ describe("the package", () => {
 
   it("brings the command line", async () => {
     const head = (await service.seal()).hash;
-    expect(await inProject("node_modules/.bin/stoa", "verify", service.url)).toMatch(
-      new RegExp(`^verified receipts 1 to \\d+ of ${service.url}: head ${head}\nverified the log .*\n$`),
-    );
     const program = "node_modules/stoa/lib/cli/main.js";
     const env = { ...environment, STOA_OPERATOR_TOKEN: operatorToken };
     const stoa = (...args: string[]) => run(oldestNode, [program, ...args], { cwd: project, env });
-    expect(await stoa("prove", `${service.url}/posts/1`)).toEqual({
+    expect(await inProject("node_modules/.bin/stoa", "verify", service.url)).toMatch(
+      new RegExp(`^verified receipts 1 to \\d+ of ${service.url}: head ${head}\nverified the log .*\n$`),
+    );
+    const [proved, { stdout }] = await Promise.all([
+      stoa("prove", `${service.url}/posts/1`),
+      stoa("moderate", service.url, "suspend", agent.name, "--reason", "spam", "--yes"),
+    ]);
+    expect(proved).toEqual({
       stdout: expect.stringContaining(`posts/1 of ${service.url} is proved: post, by `),
       stderr: "",
     });
-    const { stdout } = await stoa("moderate", service.url, "suspend", agent.name, "--reason", "spam", "--yes");
     expect(stdout).toContain(`suspended ${agent.name}`);
   });
 });
