@@ -1,6 +1,5 @@
 import type { Browser } from "playwright-core";
 import { beforeAll, expect, it } from "vitest";
-import { faultsInTheDark, faultsOf } from "../../support/axe.ts";
 import { openPage, startBrowser } from "../../support/browser.ts";
 import { description } from "../../support/openapi/schemas.ts";
 import { type Service, startService } from "../../support/service.ts";
@@ -8,44 +7,19 @@ import { type Service, startService } from "../../support/service.ts";
 let service: Service;
 let browser: Browser;
 beforeAll(async () => {
-  service = await startService();
-  browser = await startBrowser();
+  [service, browser] = await Promise.all([startService(), startBrowser()]);
 });
 
 const count = Object.values(description.paths).reduce((sum, methods) => sum + Object.keys(methods).length, 0);
 
-/** Closed operations look alike, and axe takes its time for each. This leaves one of each method. */
-const keepOneOfEach = `for (const method of ["get", "post", "put", "patch", "delete"]) {
-  for (const each of [...document.querySelectorAll(".opblock-" + method + ":not(.is-open)")].slice(1)) each.remove();
-}`;
-
-it("/docs in a browser shows every operation and calls one on this server; axe finds no fault, also in the dark", async () => {
-  const { page, faults, close } = await openPage(browser, { colorScheme: "light" });
-  const answer = await page.goto(`${service.url}/docs#/Post/listPosts`);
+it("/docs shows every operation", async () => {
+  const { page, faults, close } = await openPage(browser);
+  const answer = await page.goto(`${service.url}/docs`);
   expect(answer?.status()).toBe(200);
   const operations = page.locator(".opblock");
   await operations.nth(count - 1).waitFor();
   expect(await operations.count()).toBe(count);
   expect(await page.locator(".info .title").innerText()).toContain("Stoa");
-  const titleColor = () => page.evaluate(`getComputedStyle(document.querySelector(".info .title")).color`);
-  const light = await titleColor();
-
-  const operation = page.locator("#operations-Post-listPosts");
-  await operation.getByRole("button", { name: "Try it out" }).click();
-  await operation.getByRole("button", { name: "Execute" }).click();
-  await operation.locator(".live-responses-table .response-col_status").first().waitFor();
-  expect(await operation.locator(".live-responses-table").innerText()).toContain('"posts"');
-  expect(await operation.innerText()).toContain("The order of the posts.");
-
-  // The other one that axe sees has a body.
-  const withBody = page.locator("#operations-Agent-registerAgent");
-  await withBody.locator(".opblock-summary-control").click();
-  await withBody.getByRole("button", { name: "Try it out" }).click();
-  await page.getByRole("textbox", { name: "Body", exact: true }).waitFor();
-  await page.evaluate(keepOneOfEach);
-  expect(await faultsOf(page)).toEqual([]);
-  expect(await faultsInTheDark(page)).toEqual([]);
-  expect(await titleColor()).not.toBe(light);
   expect(faults).toEqual([]);
   await close();
 });
