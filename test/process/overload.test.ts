@@ -21,20 +21,25 @@ async function startWithMemory(limits: OverloadLimits) {
   );
   return {
     ...service,
-    looks: () => looks,
-    /** Changes the use of memory. @returns whether the service refuses work once it has looked */
+    /** Changes the use of memory. @returns whether the service refuses work once it has looked, which it does once */
     async become(changes: Partial<MemoryUse>): Promise<boolean> {
       Object.assign(use, changes);
       const before = looks;
-      await waitUntil("a look at the memory", () => looks > before);
+      look();
+      expect(looks).toBe(before + 1);
       return (await service.rest("posts")).status === 503;
     },
     messages: () => service.log.map(({ msg }) => String(msg)).filter((msg) => msg.includes("short of memory")),
   };
 }
 
+/** Every service looks at its memory once, as it does every quarter of a second. */
+const look = () => void vi.advanceTimersByTime(250);
+
 let service: Awaited<ReturnType<typeof startWithMemory>>;
 beforeAll(async () => {
+  // The services look when a test says so.
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   service = await startWithMemory({ heapShare: 0.8, residentBytes: 200 * MiB });
 });
 afterEach(() => service.become({ heapLive: 0, resident: 0, external: 0 }));
@@ -88,8 +93,10 @@ it("overload refuses further streams of all kinds", async () => {
 
 it("overload that lasts for two seconds ends open streams with a time to reconnect", async () => {
   const streams = await Promise.all(kinds.slice(0, 8).map((kind) => openStream(service, kind)));
-  const before = service.looks();
-  expect(await service.become({ heapLive: 90 * MiB })).toBe(true);
+  // Four looks are a second. The ninth comes after two seconds of overload.
+  for (let looks = 1; looks <= 8; looks++) expect(await service.become({ heapLive: 90 * MiB })).toBe(true);
+  expect(await service.open()).toBe(streams.length);
+  look();
   for (const { ended } of streams) {
     const failure = await ended;
     expect(failure).toMatchObject({
@@ -98,8 +105,6 @@ it("overload that lasts for two seconds ends open streams with a time to reconne
     });
     expect(failure?.retryAfterSeconds).toBeGreaterThanOrEqual(5);
   }
-  // Four looks are a second.
-  expect(service.looks() - before).toBeGreaterThanOrEqual(9);
   await service.untilOpen(0);
 });
 
@@ -110,11 +115,11 @@ it("the resident memory is read without opening a file, of which there may be no
   onTestFinished(() => rss.mockRestore());
   const limits = { heapShare: undefined, residentBytes: 10 * MiB };
   const { log } = await startStreaming({}, { config: { overload: limits } });
-  const noted = () => log.find(({ msg }) => msg === "short of memory: new work is refused");
-  await waitUntil("the memory to be read", () => noted() !== undefined);
+  look();
+  const noted = log.find(({ msg }) => msg === "short of memory: new work is refused");
   // A collection may free half of the memory at any moment, so only its bounds are known.
-  expect(noted()?.residentMiB).toBeGreaterThan(32);
-  expect(noted()?.residentMiB).toBeLessThan((process.resourceUsage().maxRSS / 1024) * 1.1);
+  expect(noted?.residentMiB).toBeGreaterThan(32);
+  expect(noted?.residentMiB).toBeLessThan((process.resourceUsage().maxRSS / 1024) * 1.1);
 });
 
 it("uncollected garbage does not count as overload", async () => {
