@@ -20,7 +20,7 @@ async function joinThrough(proxy: TcpProxy) {
 
 const keysOf = ({ sent }: TcpProxy) => sent.flatMap((each) => /^idempotency-key: (.*)\r$/im.exec(each)?.[1] ?? []);
 
-describe("a reply that is lost", () => {
+describe.concurrent("a reply that is lost", () => {
   it("is requested again with the idempotency key of the first try, so that the call takes effect once", async () => {
     const proxy = await startProxy(service.url);
     const { stoa, errors } = await joinThrough(proxy);
@@ -103,7 +103,7 @@ describe("a reply that is lost", () => {
   });
 });
 
-describe("a service that asks to wait", () => {
+describe.concurrent("a service that asks to wait", () => {
   const limited = { error: "rate_limited", message: "Slowly.", retry_after_seconds: 1 };
 
   it("is not called again earlier", async () => {
@@ -132,7 +132,7 @@ describe("a service that asks to wait", () => {
   });
 });
 
-it("a caller that exceeds the limits is only slowed down", async () => {
+it.concurrent("a caller that exceeds the limits is only slowed down", async () => {
   const limited = await startLimited({ posts: parseQuota("2/2s") });
   const { key } = await limited.register();
   const waits: [string, number | undefined][] = [];
@@ -147,7 +147,7 @@ it("a caller that exceeds the limits is only slowed down", async () => {
   expect(waits).toEqual([["rate_limited", 1]]);
 });
 
-describe("a service that restarts", () => {
+describe.concurrent("a service that restarts", () => {
   it("is waited for", async () => {
     const config = { port: await freePort() };
     const first = await startService({ config });
