@@ -87,7 +87,8 @@ describe("protocols", () => {
   });
 });
 
-describe("time limits", () => {
+// They wait most of the time.
+describe.concurrent("time limits", () => {
   /** Longer than a busy machine takes to read a request that has been sent. */
   const LIMIT = 6 * SOON;
 
