@@ -114,7 +114,7 @@ it.concurrent("connections that have died in silence cost one call its time, and
     client.on("data", (bytes) => (isOld && isDead ? undefined : void server.write(bytes)));
     server.pipe(client);
   });
-  const db = new Database({ address: addressAt(test, relay.port), connections: 12, timeoutMs: 3 * timeoutMs });
+  const db = new Database({ address: addressAt(test, relay.port), connections: 12, timeoutMs: 2 * timeoutMs });
   onTestFinished(() => db.close());
   const readAll = () => Promise.all([1, 2, 3, 4, 5].map(() => db.reader(never).rows("SELECT SLEEP(0.1)")));
   await untilDone(readAll);
