@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { PassThrough, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { runCommand } from "../../src/cli/run.ts";
+import { afterFile } from "../support/after-file.ts";
 import { afterTest } from "../support/after-test.ts";
 import { nodeEnvironment } from "../support/node-environment.ts";
 
@@ -32,12 +33,18 @@ export interface Running {
  * Starts `stoa` in this process; `home` is where its default state files go.
  * @param answer what somebody at a terminal types when asked; by default there is no terminal
  */
-export function startStoa(
-  args: string[],
-  home: string,
-  environment: Record<string, string> = {},
-  answer?: string,
-): Running {
+export function startStoa(...how: Parameters<typeof begin>): Running {
+  return endAfterTest(begin(...how));
+}
+
+/** Like `startStoa`, until it has ended by itself. Also for tests that run concurrently. */
+export function runStoa(...how: Parameters<typeof begin>): Promise<Run> {
+  const running = begin(...how);
+  afterFile(() => running.signal("SIGTERM"));
+  return running.done;
+}
+
+function begin(args: string[], home: string, environment: Record<string, string> = {}, answer?: string): Running {
   const run: Run = { status: null, stdout: "", stderr: "" };
   const terminal = answer === undefined ? {} : { isTTY: true };
   const stdin = Object.assign(new PassThrough(), terminal);
@@ -62,15 +69,6 @@ export function startStoa(
   return watch(run, signal, () => stdout.destroy(new Error("EPIPE")), runCommand(args, caller));
 }
 
-export function runStoa(
-  args: string[],
-  home: string,
-  environment: Record<string, string> = {},
-  answer?: string,
-): Promise<Run> {
-  return startStoa(args, home, environment, answer).done;
-}
-
 /** Starts `stoa` as a process of its own. */
 export function startProcess(args: string[], home: string): Running {
   const run: Run = { status: null, stdout: "", stderr: "" };
@@ -82,11 +80,13 @@ export function startProcess(args: string[], home: string): Running {
     });
   }
   const ended = new Promise<number | null>((resolve, reject) => child.once("error", reject).once("close", resolve));
-  return watch(
-    run,
-    (name) => void child.kill(name),
-    () => child.stdout.destroy(),
-    ended,
+  return endAfterTest(
+    watch(
+      run,
+      (name) => void child.kill(name),
+      () => child.stdout.destroy(),
+      ended,
+    ),
   );
 }
 
@@ -97,7 +97,7 @@ function watch(
   ended: Promise<number | null>,
 ): Running {
   const done = ended.then((status) => ({ ...run, status }));
-  const each: Running = {
+  return {
     done,
     signal,
     stopReading,
@@ -108,8 +108,11 @@ function watch(
       return run.stderr;
     },
   };
-  afterTest(() => each.signal("SIGTERM"));
-  return each;
+}
+
+function endAfterTest(running: Running): Running {
+  afterTest(() => running.signal("SIGTERM"));
+  return running;
 }
 
 /** All files of a folder by their paths. */

@@ -1,7 +1,7 @@
 // stoa verify of a service that has a log.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { formatEntry } from "../../src/tlog/entries/entry-text.ts";
 import { formatVkey } from "../../src/tlog/notes/key.ts";
 import { FakeLog, firstEntry, origin } from "../client/fake-log.ts";
@@ -16,13 +16,14 @@ import { runStoa, startStoa } from "./stoa.ts";
 
 const vkey = formatVkey(sampleKey);
 
-/** A service with a chain and a log: each has what the other must have. */
+/** A service with a chain and a log, each of which has what the other must have; and what somebody verifies it with. */
 class LoggedStoa {
   readonly chain: Receipt[] = [];
   /** The indexes of the entries of receipts, by seq. */
   readonly #entries = new Map<number, number>();
   readonly fake: FakeStoa;
   log: FakeLog;
+  readonly home = scratchFolder();
 
   constructor(fake: FakeStoa, log: FakeLog) {
     this.fake = fake;
@@ -76,37 +77,54 @@ class LoggedStoa {
       key,
     );
   }
+
+  /** Makes the service have no log. @returns what gives it back */
+  withoutLog(): () => void {
+    const { intercept } = this.fake;
+    this.fake.intercept = (path, response) =>
+      path.startsWith("/log/") && !refuse(response, 404, { error: "not_found", message: "None." });
+    return () => {
+      this.fake.intercept = intercept;
+    };
+  }
+
+  get state(): string {
+    return join(this.home, "state");
+  }
+
+  verify(...more: string[]) {
+    return runStoa(["verify", this.fake.url, "--state", this.state, ...more], this.home);
+  }
+
+  async verifyJson(...more: string[]) {
+    return JSON.parse((await this.verify("--json", ...more)).stdout);
+  }
+
+  /** Verifies it as if nobody had before. */
+  async verifyAfresh() {
+    const state = join(this.home, "another");
+    return JSON.parse((await runStoa(["verify", this.fake.url, "--json", "--state", state], this.home)).stdout);
+  }
+
+  follow() {
+    return startStoa(["verify", this.fake.url, "--follow", "--json", "--state", this.state], this.home);
+  }
+
+  remembered() {
+    return JSON.parse(readFileSync(this.state, "utf8"));
+  }
 }
 
-let stoa: LoggedStoa;
-let home: string;
-beforeEach(async () => {
-  stoa = await LoggedStoa.start(7);
-  home = scratchFolder();
-});
 /** A daily receipt that names no log. */
 const unnamed = ({ evidence }: LooseDocument) => {
   delete evidence.log;
 };
-/** Makes the service have no log. @returns what gives it back */
-function withoutLog(): () => void {
-  const { intercept } = stoa.fake;
-  stoa.fake.intercept = (path, response) =>
-    path.startsWith("/log/") && !refuse(response, 404, { error: "not_found", message: "None." });
-  return () => {
-    stoa.fake.intercept = intercept;
-  };
-}
-const verifyWith = (state: string, ...more: string[]) =>
-  runStoa(["verify", stoa.fake.url, "--state", join(home, state), ...more], home);
-const verify = (...more: string[]) => verifyWith("state", ...more);
-const verifyJson = async (...more: string[]) => JSON.parse((await verify("--json", ...more)).stdout);
-const remembered = () => JSON.parse(readFileSync(join(home, "state"), "utf8"));
 
 describe("stoa verify of a service with a log", () => {
   it("reports the log, and remembers its key and its checkpoint", async () => {
+    const stoa = await LoggedStoa.start(7);
     const head = stoa.chain.at(-1)?.hash;
-    expect(await verify()).toEqual({
+    expect(await stoa.verify()).toEqual({
       status: 0,
       stdout: `verified receipts 1 to 7 of ${stoa.fake.url}: head ${head}
 verified the log ${origin}: ${stoa.log.size} entries, signed by ${vkey}
@@ -114,16 +132,17 @@ verified the log ${origin}: ${stoa.log.size} entries, signed by ${vkey}
       stderr: "",
     });
     const checkpoint = Buffer.from(stoa.log.note).toString();
-    expect(remembered()).toMatchObject({ seq: 7, hash: head, log: { vkey, checkpoint } });
+    expect(stoa.remembered()).toMatchObject({ seq: 7, hash: head, log: { vkey, checkpoint } });
     await stoa.seal();
-    const { ok, log } = await verifyJson("--from", "last", "--log-key", vkey);
+    const { ok, log } = await stoa.verifyJson("--from", "last", "--log-key", vkey);
     const next = Buffer.from(stoa.log.note).toString();
     expect({ ok, log }).toEqual({ ok: true, log: { origin, vkey, size: stoa.log.size, checkpoint: next } });
-    expect(remembered().log.checkpoint).toBe(next);
+    expect(stoa.remembered().log.checkpoint).toBe(next);
   });
 
   it("compares daily receipts that are sealed while it follows", async () => {
-    const run = startStoa(["verify", stoa.fake.url, "--follow", "--json", "--state", join(home, "state")], home);
+    const stoa = await LoggedStoa.start(7);
+    const run = stoa.follow();
     await waitUntil("the end of the chain", () => stoa.fake.followers.size === 1);
     const send = () => {
       for (const each of stoa.fake.followers) each.write(`${JSON.stringify(stoa.fake.receipts.at(-1))}\n`);
@@ -134,7 +153,7 @@ verified the log ${origin}: ${stoa.log.size} entries, signed by ${vkey}
     send();
     await waitUntil("receipt 9", () => run.stdout.includes('"seq":9'));
     // The daily receipt names a tree that was signed after the start, and that is remembered now.
-    expect(remembered()).toMatchObject({ seq: 9, log: { checkpoint: Buffer.from(stoa.log.note).toString() } });
+    expect(stoa.remembered()).toMatchObject({ seq: 9, log: { checkpoint: Buffer.from(stoa.log.note).toString() } });
     await stoa.seal();
     send();
     await stoa.seal((document) => {
@@ -144,8 +163,29 @@ verified the log ${origin}: ${stoa.log.size} entries, signed by ${vkey}
     expect(await run.done).toMatchObject({ status: 1, stdout: expect.stringContaining('"reason":"wrong_root: ') });
   });
 
-  type Defect = [what: string, fault: string, at: number | null, change: () => unknown];
-  const evidence = (change: (log: LooseDocument) => void) => async () => {
+  it("finds a log that begins while it follows, and from then on every daily receipt must name it", async () => {
+    const stoa = new LoggedStoa(await startFake([]), await FakeLog.of(40));
+    for (let seq = 1; seq <= 3; seq++) await stoa.seal(unnamed);
+    const begin = stoa.withoutLog();
+    expect(await stoa.verifyJson()).toMatchObject({ ok: true, log: null });
+    const run = stoa.follow();
+    await waitUntil("the end of the chain", () => stoa.fake.followers.size === 1);
+    begin();
+    await stoa.seal();
+    await stoa.seal();
+    for (const each of stoa.fake.followers)
+      for (const receipt of stoa.fake.receipts.slice(-2)) each.write(`${JSON.stringify(receipt)}\n`);
+    await waitUntil("receipt 5", () => run.stdout.includes('"seq":5'));
+    expect(stoa.remembered()).toMatchObject({ seq: 5, log: { vkey } });
+    run.signal("SIGINT");
+    expect(await run.done).toMatchObject({ status: 0 });
+    for (let seq = 6; seq <= 7; seq++) await stoa.seal(unnamed);
+    for (const from of ["1", "last"])
+      expect(await stoa.verifyJson("--from", from)).toMatchObject({ ok: false, broken_at: 7 });
+  });
+
+  type Defect = [what: string, fault: string, at: number | null, change: (stoa: LoggedStoa) => unknown];
+  const evidence = (change: (log: LooseDocument) => void) => async (stoa: LoggedStoa) => {
     await stoa.seal();
     await stoa.seal(({ evidence }) => change(evidence.log));
   };
@@ -159,42 +199,44 @@ verified the log ${origin}: ${stoa.log.size} entries, signed by ${vkey}
       "a daily receipt does not name the log any more",
       "wrong_root",
       9,
-      async () => {
+      async (stoa) => {
         await stoa.seal();
         await stoa.seal(unnamed);
       },
     ],
-    ["the newest receipt that is old enough is not in the log", "not_logged", 8, () => stoa.seal(() => {}, false)],
+    ["the newest receipt that is old enough is not in the log", "not_logged", 8, (stoa) => stoa.seal(() => {}, false)],
     [
       "a signature is bad",
       "bad_signature",
       null,
-      async () => {
+      async (stoa) => {
         const note = Buffer.from(stoa.log.note).toString();
         stoa.log.note = Uint8Array.from(Buffer.from(note.replace("\n68\n", "\n67\n")));
       },
     ],
-    ["a tile is bent", "wrong_tile", null, () => stoa.log.log.tiles.get("tile/0/000")?.fill(1, 40, 41)],
+    ["a tile is bent", "wrong_tile", null, (stoa) => stoa.log.log.tiles.get("tile/0/000")?.fill(1, 40, 41)],
   ];
   const changes: Defect[] = [
-    ["the log has another history", "not_consistent", null, () => stoa.fork(30)],
+    ["the log has another history", "not_consistent", null, (stoa) => stoa.fork(30)],
     [
       "the log is shorter",
       "shrunk",
       null,
-      async () => {
+      async (stoa) => {
         stoa.log = await FakeLog.of(20);
       },
     ],
-    ["the log has another key", "unsigned", null, async () => stoa.fork(99, await testKey(origin, 8))],
-    ["the log is gone", "gone", null, withoutLog],
+    ["the log has another key", "unsigned", null, async (stoa) => stoa.fork(99, await testKey(origin, 8))],
+    ["the log is gone", "gone", null, (stoa) => stoa.withoutLog()],
   ];
 
-  it.each([...news, ...changes])("fails and names it if %s: %s", async (what, fault, seq, change) => {
-    expect(await verify()).toMatchObject({ status: 0 });
-    const before = readFileSync(join(home, "state"), "utf8");
-    await change();
-    const [found, told, afresh] = await Promise.all([verifyJson(), verify(), verifyWith("another", "--json")]);
+  // Concurrently, as some wait for what a late replica would show soon.
+  it.concurrent.each([...news, ...changes])("fails and names it if %s: %s", async (what, fault, seq, change) => {
+    const stoa = await LoggedStoa.start(7);
+    expect(await stoa.verify()).toMatchObject({ status: 0 });
+    const before = readFileSync(stoa.state, "utf8");
+    await change(stoa);
+    const [found, told, afresh] = await Promise.all([stoa.verifyJson(), stoa.verify(), stoa.verifyAfresh()]);
     const { ok, broken_at, reason } = found;
     expect({ ok, broken_at, reason }).toEqual({
       ok: false,
@@ -205,74 +247,55 @@ verified the log ${origin}: ${stoa.log.size} entries, signed by ${vkey}
     expect(told).toEqual({ status: 1, stdout: `${subject} does not verify: ${reason}\n`, stderr: "" });
     // News are found without a memory, too.
     const isNew = news.some(([each]) => each === what);
-    if (isNew) expect(JSON.parse(afresh.stdout)).toMatchObject({ ok: false, reason });
+    if (isNew) expect(afresh).toMatchObject({ ok: false, reason });
     // The next verification finds the same.
-    expect(readFileSync(join(home, "state"), "utf8")).toBe(before);
+    expect(readFileSync(stoa.state, "utf8")).toBe(before);
   });
 
-  it("accepts receipts of the log that this one replaces", async () => {
+  it.concurrent("accepts receipts of the log that this one replaces", async () => {
     const previous = { origin: "old.example/log", root: "cd".repeat(32), size: 9, vkey };
     const first = formatEntry({ type: "log", origin, vkey, previous, ts: "2026-02-01T00:00:00.000Z" });
-    stoa = new LoggedStoa(await startFake([]), await FakeLog.of([first, "one", "two"]));
+    const stoa = new LoggedStoa(await startFake([]), await FakeLog.of([first, "one", "two"]));
     const named = (name: string) => (document: LooseDocument) => {
       if (document.evidence.log !== undefined) document.evidence.log.origin = name;
     };
     for (let seq = 1; seq <= 3; seq++) await stoa.seal(named(previous.origin));
     // Receipt 5 was sealed before the first checkpoint of the new one.
     for (let seq = 4; seq <= 7; seq++) await stoa.seal(seq === 5 ? unnamed : undefined);
-    expect(await verify()).toMatchObject({ status: 0 });
+    expect(await stoa.verify()).toMatchObject({ status: 0 });
     await stoa.seal();
     await stoa.seal(named(previous.origin));
-    expect(await verifyJson()).toMatchObject({
+    expect(await stoa.verifyJson()).toMatchObject({
       ok: false,
       broken_at: 9,
       reason: expect.stringMatching("^other_origin: "),
     });
   });
 
-  it("fails at the first receipt that names a log if the service has none", async () => {
-    withoutLog();
-    const { ok, broken_at, reason, log } = await verifyJson();
+  it.concurrent("fails at the first receipt that names a log if the service has none", async () => {
+    const stoa = await LoggedStoa.start(7);
+    stoa.withoutLog();
+    const { ok, broken_at, reason, log } = await stoa.verifyJson();
     expect({ ok, broken_at, log }).toEqual({ ok: false, broken_at: 3, log: null });
     expect(reason).toBe("gone: it seals the root of a log, and the service has none");
   });
 
-  it("finds a log that begins while it follows, and from then on every daily receipt must name it", async () => {
-    stoa = new LoggedStoa(await startFake([]), await FakeLog.of(40));
-    for (let seq = 1; seq <= 3; seq++) await stoa.seal(unnamed);
-    const begin = withoutLog();
-    expect(await verifyJson()).toMatchObject({ ok: true, log: null });
-    const run = startStoa(["verify", stoa.fake.url, "--follow", "--json", "--state", join(home, "state")], home);
-    await waitUntil("the end of the chain", () => stoa.fake.followers.size === 1);
-    begin();
-    await stoa.seal();
-    await stoa.seal();
-    for (const each of stoa.fake.followers)
-      for (const receipt of stoa.fake.receipts.slice(-2)) each.write(`${JSON.stringify(receipt)}\n`);
-    await waitUntil("receipt 5", () => run.stdout.includes('"seq":5'));
-    expect(remembered()).toMatchObject({ seq: 5, log: { vkey } });
-    run.signal("SIGINT");
-    expect(await run.done).toMatchObject({ status: 0 });
-    for (let seq = 6; seq <= 7; seq++) await stoa.seal(unnamed);
-    for (const from of ["1", "last"])
-      expect(await verifyJson("--from", from)).toMatchObject({ ok: false, broken_at: 7 });
-  });
-
-  it("does not begin if --log-key is not the remembered key, or the state has a bad log", async () => {
-    await verify();
+  it.concurrent("does not begin if --log-key is not the remembered key, or the state has a bad log", async () => {
+    const stoa = await LoggedStoa.start(7);
+    await stoa.verify();
     const other = formatVkey(await testKey(origin, 8));
-    expect(await verify("--log-key", other)).toMatchObject({
+    expect(await stoa.verify("--log-key", other)).toMatchObject({
       status: 2,
       stderr: expect.stringMatching(/^stoa: --log-key is not the key that the state file remembers; /),
     });
-    expect(await verify("--log-key", "x")).toMatchObject({
+    expect(await stoa.verify("--log-key", "x")).toMatchObject({
       status: 2,
       stderr: expect.stringContaining("cannot be used"),
     });
-    const state = remembered();
+    const state = stoa.remembered();
     for (const log of [1, { vkey }, { ...state.log, checkpoint: "x" }, { ...state.log, vkey: other }]) {
-      writeFileSync(join(home, "state"), JSON.stringify({ ...state, log }));
-      expect(await verify()).toMatchObject({
+      writeFileSync(stoa.state, JSON.stringify({ ...state, log }));
+      expect(await stoa.verify()).toMatchObject({
         status: 2,
         stdout: "",
         stderr: expect.stringMatching(/damaged|a bad log/),
@@ -280,8 +303,13 @@ verified the log ${origin}: ${stoa.log.size} entries, signed by ${vkey}
     }
   });
 
-  it("knows nothing if the log cannot be read", async () => {
+  it.concurrent("knows nothing if the log cannot be read", async () => {
+    const stoa = await LoggedStoa.start(7);
     stoa.fake.intercept = (path, response) => path.startsWith("/log/") && !!response.writeHead(500).end();
-    expect(await verifyJson()).toMatchObject({ ok: null, count: 0, reason: expect.stringMatching("^unavailable: ") });
+    expect(await stoa.verifyJson()).toMatchObject({
+      ok: null,
+      count: 0,
+      reason: expect.stringMatching("^unavailable: "),
+    });
   });
 });
