@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { verifyReceipts } from "../../src/client/receipts.ts";
 import { compareHeads } from "../../src/ledger/head-guard/compare-heads.ts";
 import { HeadFolder } from "../../src/ledger/head-guard/head-folder.ts";
@@ -14,7 +14,8 @@ async function verifiesFor(url: string): Promise<string[]> {
   return types;
 }
 
-describe("stoa recover", () => {
+// Each has a ledger of its own, and they mostly wait: for files, for the database and for starts.
+describe.concurrent("stoa recover", () => {
   it("lets a ledger that ends too early continue, while the service runs", async () => {
     const ledger = await startGuarded(5, { lookMs: 20 });
     const other = await startGuarded(1, { db: ledger.db, lookMs: 20 });
@@ -46,7 +47,7 @@ describe("stoa recover", () => {
     await verifyLedger(ledger.db);
   });
 
-  it("says nothing of the ledger as it was before the recovery", async () => {
+  it("says nothing of the ledger as it was before the recovery", async ({ onTestFinished }) => {
     const ledger = await startGuarded(5);
     const lost = await storedAt(ledger.db, 5);
     await rewind(ledger.db, 3);
