@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
-import { beforeAll, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import { makeKey } from "../../src/log/key-file.ts";
 import { Database } from "../../src/store/database/database.ts";
@@ -11,7 +11,7 @@ import { TestClock, verifyLedger } from "../ledger/support.ts";
 import { operateWith } from "../operator/support.ts";
 import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
-import { beginTestLog, untilPublished } from "../support/log.ts";
+import { beginTestLog, publishAll, startLogReplica, untilPublished } from "../support/log.ts";
 import { urlOf } from "../support/process.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { startService } from "../support/service.ts";
@@ -77,81 +77,87 @@ beforeAll(async () => {
   await before.app.close();
   expect((await run(db, scratchFolder(), "backup", file)).status).toBe(0);
   key = await beginTestLog(db);
-  const { app, rest, url } = await startService({ db, config: { dataDir: withKey(dataDir) } });
+  const { app, rest } = await startService({ db });
   await rest("posts", { key: author.key, body: { title: "After", body: "two" } });
-  await untilPublished({ db, url });
   await app.close();
+  // A service would wait for a second before it takes the log over.
+  const replica = await startLogReplica(db.config, key, withKey(dataDir));
+  await publishAll(db, replica);
+  await replica.publisher.stop();
   published = await textsOf(db);
 });
 
-it("recover --log puts all of it back, and it goes on", async () => {
-  const dataDir = copy();
-  const db = await restore(dataDir);
-  expect(await warningOf(db, dataDir)).toMatch(/log folder \S+ is of a log, and the database has none.* recover --log/);
-  const anew = await run(db, dataDir, "recover", "--log", "--begin-anew", "stoa.test/log2");
-  expect([anew.status, anew.notes.join()]).toEqual([3, expect.stringMatching(/run recover --log first/)]);
-  const { status, out } = await run(db, dataDir, "recover", "--log");
-  expect([status, out[0]]).toEqual([
-    0,
-    expect.stringMatching(`put back the entries 1 to ${published.length - 1} from`),
-  ]);
-  expect((await textsOf(db)).slice(0, -1)).toEqual(published);
-  await expectToGoOn(db, dataDir);
-});
+// Each has a database of its own, and they mostly wait: for other processes, and for replicas that take a log over.
+describe.concurrent("a restored backup from before the log", () => {
+  it("recover --log puts all of it back, and it goes on", async () => {
+    const dataDir = copy();
+    const db = await restore(dataDir);
+    expect(await warningOf(db, dataDir)).toMatch(
+      /log folder \S+ is of a log, and the database has none.* recover --log/,
+    );
+    const anew = await run(db, dataDir, "recover", "--log", "--begin-anew", "stoa.test/log2");
+    expect([anew.status, anew.notes.join()]).toEqual([3, expect.stringMatching(/run recover --log first/)]);
+    const { status, out } = await run(db, dataDir, "recover", "--log");
+    expect([status, out[0]]).toEqual([
+      0,
+      expect.stringMatching(`put back the entries 1 to ${published.length - 1} from`),
+    ]);
+    expect((await textsOf(db)).slice(0, -1)).toEqual(published);
+    await expectToGoOn(db, dataDir);
+  });
 
-it("no day is sealed without the log before it is put back", async () => {
-  const db = await restore(dataDir);
-  const database = new Database({ address: db.config, connections: 2 });
-  afterFile(() => database.close());
-  const clock = new TestClock(new Date(Date.now() + 86_400_000).toISOString());
-  const { days } = await Ledger.open({ db: database, now: clock.now, log: pino({ level: "silent" }) });
-  const { signal } = new AbortController();
-  await expect(days.sealDue(signal)).rejects.toThrow(/No day is sealed .* recover --log/);
-  expect((await run(db, copy(), "recover", "--log")).status).toBe(0);
-  await days.sealDue(signal);
-  const daily = (await verifyLedger(db)).find(({ body }) => body.type === "daily");
-  expect(daily?.evidence.log).toMatchObject({ origin: key.name, size: published.length });
-});
+  it("no day is sealed without the log before it is put back", async () => {
+    const db = await restore(dataDir);
+    const database = new Database({ address: db.config, connections: 2 });
+    afterFile(() => database.close());
+    const clock = new TestClock(new Date(Date.now() + 86_400_000).toISOString());
+    const { days } = await Ledger.open({ db: database, now: clock.now, log: pino({ level: "silent" }) });
+    const { signal } = new AbortController();
+    await expect(days.sealDue(signal)).rejects.toThrow(/No day is sealed .* recover --log/);
+    expect((await run(db, copy(), "recover", "--log")).status).toBe(0);
+    await days.sealDue(signal);
+    const daily = (await verifyLedger(db)).find(({ body }) => body.type === "daily");
+    expect(daily?.evidence.log).toMatchObject({ origin: key.name, size: published.length });
+  });
 
-it("a replica with the key and without the folder begins no second log, and puts it back from another folder", async () => {
-  const keyed = withKey();
-  const db = await restore(keyed);
-  expect(await warningOf(db, keyed)).toMatch(/A log may have been published.* recover --log/);
-  const refused = await run(db, keyed, "recover", "--log");
-  expect([refused.status, refused.notes.join()]).toEqual([3, expect.stringMatching(/--as-is/)]);
-  const from = ["--from", join(dataDir, "log"), "--as-is"];
-  expect((await run(db, keyed, "recover", "--log", ...from)).out[0]).toMatch(/^put back the entries 1 to/);
-  expect((await textsOf(db)).slice(0, -1)).toEqual(published);
-  await expectToGoOn(db, keyed);
-});
+  it("a replica with the key and without the folder begins no second log, and puts it back from another folder", async () => {
+    const keyed = withKey();
+    const db = await restore(keyed);
+    expect(await warningOf(db, keyed)).toMatch(/A log may have been published.* recover --log/);
+    const refused = await run(db, keyed, "recover", "--log");
+    expect([refused.status, refused.notes.join()]).toEqual([3, expect.stringMatching(/--as-is/)]);
+    const from = ["--from", join(dataDir, "log"), "--as-is"];
+    expect((await run(db, keyed, "recover", "--log", ...from)).out[0]).toMatch(/^put back the entries 1 to/);
+    expect((await textsOf(db)).slice(0, -1)).toEqual(published);
+    await expectToGoOn(db, keyed);
+  });
 
-it("a folder that is damaged, or of another key, stays as it is, and the database without a log", async () => {
-  const [damaged, other, keyless] = [copy(), copy(), copy()];
-  rmSync(join(damaged, "log", "entries", "000000"));
-  writeFileSync(join(other, "log", "key"), `${formatSignerKey(await makeKey("stoa.test/log2"))}\n`);
-  rmSync(join(keyless, "log", "key"));
-  const db = await restore(dataDir);
-  for (const [path, why] of [
-    [damaged, /entries are lost, and the log folder is damaged/],
-    [other, /cannot give it one/],
-    [keyless, /has the log's key/],
-  ] as const) {
-    const { status, notes } = await run(db, path, "recover", "--log", "--as-is");
-    expect([status, notes.join()]).toEqual([3, expect.stringMatching(why)]);
-    expect(existsSync(join(path, "log", "checkpoint"))).toBe(true);
-  }
-  expect(await db.rows("SELECT * FROM log_identity")).toEqual([]);
-});
+  it("a folder that is damaged, or of another key, stays as it is, and the database without a log", async () => {
+    const [damaged, other, keyless] = [copy(), copy(), copy()];
+    rmSync(join(damaged, "log", "entries", "000000"));
+    writeFileSync(join(other, "log", "key"), `${formatSignerKey(await makeKey("stoa.test/log2"))}\n`);
+    rmSync(join(keyless, "log", "key"));
+    const db = await restore(dataDir);
+    for (const [path, why] of [
+      [damaged, /entries are lost, and the log folder is damaged/],
+      [other, /cannot give it one/],
+      [keyless, /has the log's key/],
+    ] as const) {
+      const { status, notes } = await run(db, path, "recover", "--log", "--as-is");
+      expect([status, notes.join()]).toEqual([3, expect.stringMatching(why)]);
+      expect(existsSync(join(path, "log", "checkpoint"))).toBe(true);
+    }
+    expect(await db.rows("SELECT * FROM log_identity")).toEqual([]);
+  });
 
-it("a board that never had a log begins one after a restore, with a key from before by the operator's word", async () => {
-  const fresh = scratchFolder();
-  const db = await restore(fresh);
-  await startService({ db, config: { dataDir: withKey(fresh) } });
-  expect(await db.rows("SELECT origin FROM log_identity")).toEqual([{ origin: key.name }]);
-  const keyed = withKey();
-  const another = await restore(keyed);
-  const { out } = await run(another, keyed, "recover", "--log", "--as-is");
-  expect(out).toEqual(["the database has no log: a start with a key begins one"]);
-  await startService({ db: another, config: { dataDir: keyed } });
-  expect(await another.rows("SELECT origin FROM log_identity")).toEqual([{ origin: key.name }]);
+  it("a board that never had a log begins one after a restore, with a key from before by the operator's word", async () => {
+    const [fresh, keyed] = [scratchFolder(), withKey()];
+    const [db, another] = await Promise.all([restore(fresh), restore(keyed)]);
+    await startService({ db, config: { dataDir: withKey(fresh) } });
+    expect(await db.rows("SELECT origin FROM log_identity")).toEqual([{ origin: key.name }]);
+    const { out } = await run(another, keyed, "recover", "--log", "--as-is");
+    expect(out).toEqual(["the database has no log: a start with a key begins one"]);
+    await startService({ db: another, config: { dataDir: keyed } });
+    expect(await another.rows("SELECT origin FROM log_identity")).toEqual([{ origin: key.name }]);
+  });
 });

@@ -102,6 +102,17 @@ export async function startLogReplica(
   return { db, publisher, outbox, sequencer, import: rows, run: () => sequencer.run(signal) };
 }
 
+/** Runs a replica, as its ticks do, until it has published everything that is said. */
+export async function publishAll(db: TestDatabase, { run, import: rows, sequencer }: LogReplica): Promise<void> {
+  const tick = async () => {
+    await run();
+    await rows.run(new AbortController().signal, sequencer.goesOn);
+    return (await wholeSize(db)) !== undefined;
+  };
+  // After a failure, such as a lock that another write holds for long, the next tick goes on.
+  await waitUntil("everything is in the log and published", () => tick().catch(() => false));
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: tests read entries as an untyped reader does.
 export type AnyEntry = any;
 
