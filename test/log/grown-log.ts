@@ -16,8 +16,9 @@ export class GrownLog {
   static async of(before: number): Promise<GrownLog> {
     const grown = new GrownLog(await GrowingLog.begin(), before);
     const publisher = await grown.log.publisher(grown.path);
-    await grown.log.grow(before - 1);
     await publisher.publish(never);
+    // The publisher need not read them from the database.
+    await publisher.publish(never, await grown.log.grow(before - 1));
     await publisher.stop();
     grown.#head = await grown.log.head();
     await grown.log.grow(4);

@@ -3,7 +3,6 @@ import { signerOf, treeHasher } from "../../src/log/crypto.ts";
 import type { CommittedBatch } from "../../src/log/publisher/extend.ts";
 import { Publisher, type PublisherOptions } from "../../src/log/publisher/publisher.ts";
 import { Database } from "../../src/store/database/database.ts";
-import { insertLogEntries } from "../../src/store/tables/log-entries.ts";
 import { advanceLogHead, type LogHead, readLogHead } from "../../src/store/tables/log-head.ts";
 import { growLogTile } from "../../src/store/tables/log-tiles.ts";
 import { entryBytes } from "../../src/tlog/entries/entry-text.ts";
@@ -66,12 +65,13 @@ export class GrowingLog {
     const root = Buffer.from(this.range.root());
     await this.db.transaction(never, async (tx) => {
       await advanceLogHead(tx, head, { ...head, size: this.range.size, root });
-      const rows = entries.map((entry, at) => ({
-        item: "receipt",
-        item_id: from + at,
-        entry: Buffer.from(entry).toString(),
-      }));
-      await insertLogEntries(tx, from, rows);
+      // Some logs have many thousand entries, for which the statements of a service are small.
+      for (let at = 0; at < count; at += 4_096) {
+        const part = entries.slice(at, at + 4_096);
+        const values = part.flatMap((entry, n) => [from + at + n, from + at + n, Buffer.from(entry).toString()]);
+        const rows = part.map(() => "(?, 'receipt', ?, ?)").join(", ");
+        await tx.run(`INSERT INTO log_entries (idx, item, item_id, entry) VALUES ${rows}`, values);
+      }
       for (const growth of growths) await growLogTile(tx, growth);
     });
     return { from, entries };
