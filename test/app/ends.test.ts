@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { askRest } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 import { DataFolder, processesWith } from "./data-folder.ts";
+import { fastTimersOfStop } from "./fast-timers.ts";
 
 const folder = new DataFolder();
 const start: DataFolder["start"] = (environment) => folder.start(environment);
@@ -19,7 +20,7 @@ describe("a service", () => {
     await killed.exited;
     const orphans = processesWith(folder.path);
     expect(orphans).toHaveLength(1);
-    const next = start({ STOA_DRAIN_SECONDS: "1" });
+    const next = start({ STOA_DRAIN_SECONDS: "1", NODE_OPTIONS: `--import=${fastTimersOfStop}` });
     const url = await next.url();
     expect((await askRest(url, `posts/${posted.body.post.id}`)).body.post.title).toBe("Acknowledged");
     expect(folder.databases()).toHaveLength(1);
