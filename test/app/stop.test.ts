@@ -2,32 +2,18 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
-import { findPython } from "../../scripts/lib/python.mjs";
-import { createTestDatabase } from "../support/database.ts";
+import { createDatabaseWithSchema } from "../support/database.ts";
 import { createLinkedDatabase } from "../support/database-link.ts";
-import { freePort } from "../support/free-port.ts";
 import { untilSays, urlOf } from "../support/process.ts";
 import { askRest } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 import { fastTimers } from "./fast-timers.ts";
-
 import { expectStop, startToStop } from "./stopping.ts";
-
-/** Runs a command on a terminal that shows nothing. */
-const frozenTerminal = [
-  findPython() ?? "python3",
-  "-c",
-  `import os, pty, sys
-master, terminal = pty.openpty()
-os.set_inheritable(master, True)
-for output in (1, 2): os.dup2(terminal, output)
-os.execvp(sys.argv[1], sys.argv[1:])`,
-];
 
 // The tests mostly wait, so they run concurrently.
 describe.concurrent("SIGTERM", () => {
   it("ends a service with a silent database, running calls, a stream and a frozen client", async () => {
-    const db = await createLinkedDatabase();
+    const db = await createLinkedDatabase(await createDatabaseWithSchema());
     const service = startToStop({
       STOA_DATABASE_URL: urlOf(db.config),
       STOA_DATABASE_TIMEOUT_SECONDS: "600",
@@ -50,37 +36,8 @@ describe.concurrent("SIGTERM", () => {
     await Promise.all(calls);
   });
 
-  it.each([
-    // The log grows by some 150 KB, more than a pipe holds.
-    ["nobody reads", false, 500],
-    ["can no longer be written", true, 10],
-  ])("ends a service that kept serving although its log is one that %s", async (_what, close, calls) => {
-    const db = await createTestDatabase();
-    const service = startToStop({ STOA_DATABASE_URL: urlOf(db.config), STOA_RATE_LIMITS: "off" });
-    const url = await service.url();
-    service.leaveUnread({ close });
-    for (let count = 0; count < calls; count++) expect((await askRest(url, "posts?limit=1")).status).toBe(200);
-    await expectStop(service);
-  });
-
-  it("ends a service that kept serving although its terminal is frozen", async () => {
-    const db = await createTestDatabase();
-    const port = String(await freePort());
-    const service = startToStop({ STOA_DATABASE_URL: urlOf(db.config), STOA_PORT: port }, frozenTerminal);
-    const url = `http://127.0.0.1:${port}`;
-    await waitUntil("the service", () =>
-      askRest(url, "/readyz").then(
-        ({ status }) => status === 200,
-        () => false,
-      ),
-    );
-    // The log grows by some 15 KB, more than a terminal holds.
-    for (let count = 0; count < 50; count++) expect((await askRest(url, "posts?limit=1")).status).toBe(200);
-    await expectStop(service);
-  });
-
   it("ends the process at once when it is repeated after more than a second", async () => {
-    const db = await createLinkedDatabase();
+    const db = await createLinkedDatabase(await createDatabaseWithSchema());
     const service = startToStop({ STOA_DATABASE_URL: urlOf(db.config), STOA_DRAIN_SECONDS: "3600" });
     const url = new URL(await service.url());
     const held = connect(Number(url.port), url.hostname).on("error", () => {});

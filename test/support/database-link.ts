@@ -10,9 +10,9 @@ export interface LinkedDatabase extends TestDatabase {
   readonly directConfig: DatabaseConfig;
 }
 
-/** Creates the database and the relay. Both are removed after the last test of the file. */
-export async function createLinkedDatabase(): Promise<LinkedDatabase> {
-  const direct = await createTestDatabase();
+/** Creates the relay, and a database unless one is given. Both are removed after the last test of the file. */
+export async function createLinkedDatabase(given?: TestDatabase): Promise<LinkedDatabase> {
+  const direct = given ?? (await createTestDatabase());
   const relay = await startRelay(serverOf(direct.config), (client, database) => {
     client.pipe(database);
     database.pipe(client);
