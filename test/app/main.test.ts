@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { chownSync, statSync, writeFileSync } from "node:fs";
+import { chownSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -40,6 +40,7 @@ it("a service starts on an empty folder, serves, and stops on Ctrl-C together wi
 
 describe("a service that starts again", () => {
   let again: ServiceProcess;
+  let second: ServiceProcess;
   let url: string;
   const another = createServer();
   beforeAll(async () => {
@@ -52,6 +53,9 @@ describe("a service that starts again", () => {
     writeTokens("a".repeat(32));
     const given = { STOA_METRICS_PORT: undefined, STOA_PROT: "hunter2", STOA_OPERATOR_TOKENS_FILE: tokens };
     again = start({ NODE_OPTIONS: `--import=${tellModules}`, ...given });
+    // The second one waits for a second before it is refused. Meanwhile the first one starts and is tested.
+    await waitUntil("the lock", () => readFileSync(join(folder.path, "lock"), "utf8") === String(again.pid));
+    second = start();
     url = await again.url();
   });
   afterAll(async () => {
@@ -88,13 +92,6 @@ describe("a service that starts again", () => {
     expect(await statusFor("a")).toBe(401);
   });
 
-  it("refuses a second one on its folder with a clear message", async () => {
-    const second = start();
-    expect(await second.exited).toBe(1);
-    expect(second.output).toMatch(new RegExp(`in use by process ${again.pid}`));
-    expect((await askRest(url, "/readyz")).status).toBe(200);
-  });
-
   it("answers 503 while its database is down, and serves again when the database is back", async () => {
     const [database = 0] = folder.databases();
     process.kill(database, "SIGKILL");
@@ -108,6 +105,12 @@ describe("a service that starts again", () => {
     });
     expect([...statuses].filter((status) => status !== 201 && status !== 503)).toEqual([]);
     await waitUntil("readiness", async () => (await askRest(url, "/readyz")).status === 200);
+  });
+
+  it("refuses a second one on its folder with a clear message", async () => {
+    expect(await second.exited).toBe(1);
+    expect(second.output).toMatch(new RegExp(`in use by process ${again.pid}`));
+    expect((await askRest(url, "/readyz")).status).toBe(200);
   });
 
   it("has not loaded the compiler of TypeScript, which takes memory and time", async () => {
