@@ -1,16 +1,15 @@
 // A board with a value in every column that fsck checks, and one wrong bit in it.
-import { beforeAll } from "vitest";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { HeadFolder } from "../../src/ledger/head-guard/head-folder.ts";
 import { LedgerRecovery } from "../../src/ledger/head-guard/recovery.ts";
 import { defaultQuotas } from "../../src/rate-limits/quota.ts";
 import { Database } from "../../src/store/database/database.ts";
-import { asOperator, TestClock, unlockReceipts } from "../ledger/support.ts";
-import { wholeSize } from "../support/log.ts";
+import { asOperator, TestClock } from "../ledger/support.ts";
+import type { TestDatabase } from "../support/database.ts";
+import { publishAll, startLogReplica } from "../support/log.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
 import { type Moderated, spam, startModerated } from "../support/moderation.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-import { waitUntil } from "../support/wait.ts";
 import { operate } from "./support.ts";
 
 export interface Column {
@@ -24,39 +23,25 @@ export interface Column {
 
 /** Which rows and bits are wrong. */
 export const seed = Number(process.env.STOA_TEST_SEED ?? 7);
-let service: Moderated;
+const { signal } = new AbortController();
 
 /** A board whose service has stopped, with a value in every column that is checked. */
 export async function startPopulated(): Promise<Moderated> {
   const clock = new TestClock(new Date(Date.now() - 2 * 86_400_000).toISOString());
-  const { db, boardLog } = await createLoggedDatabase();
+  const { db, key } = await createLoggedDatabase();
+  // A service would wait for a second before it takes the log over. The one below does not have the key.
+  const replica = await startLogReplica(db.config, key);
+  await replica.publisher.publish(signal);
   const populated = await startModerated({
     db,
-    config: { rateLimits: defaultQuotas, boardLog },
+    config: { rateLimits: defaultQuotas },
     // The daily sealing would sometimes be first.
     overrides: { now: clock.now, sealsDays: false },
   });
   await populate(populated, clock);
+  await publishAll(db, replica);
+  await replica.publisher.stop();
   return populated;
-}
-
-/** To be called before the tests of a file. */
-export function useEveryColumn(): void {
-  beforeAll(async () => {
-    service = await startPopulated();
-    // They refuse to have rows changed.
-    await unlockReceipts(service.db);
-    for (const name of [
-      "posts_take_no_comments_when_locked",
-      "moderations_are_not_updated",
-      "moderations_are_not_deleted",
-      "log_entries_are_not_updated",
-      "log_entries_are_not_deleted",
-    ])
-      await service.db.rows(`DROP TRIGGER ${name}`);
-    // It leaves the row of last_fsck.
-    await fsck();
-  });
 }
 
 /** Writes rows to every table, with a value in every column that is checked. */
@@ -134,19 +119,18 @@ async function populate(populated: Moderated, clock: TestClock) {
   const store = new Database({ address: db.config, connections: 2 });
   const folder = new HeadFolder(scratchFolder(), "private");
   const recovery = new LedgerRecovery({ db: store, folder, now: clock.now, warn: () => {} });
-  await recovery.seal(new AbortController().signal, { abandoned: { seq: 900, hash: "a".repeat(64) }, note: "Lost" });
+  await recovery.seal(signal, { abandoned: { seq: 900, hash: "a".repeat(64) }, note: "Lost" });
   await store.close();
   // Only versions of Stoa from before say what a reply shows.
   await db.rows("UPDATE idempotency_replies SET item = 'post', item_id = 1 WHERE sealed = 0 LIMIT 1");
-  await waitUntil("the whole log", async () => (await wholeSize(db)) !== undefined);
   // Search is checked for what is an hour older than this round.
   await app.close();
   await db.rows("REPLACE INTO search_rounds VALUES (1, ?)", [clock.ms + 86_400_000]);
 }
 
 /** All columns of the schema. */
-export async function readColumns(): Promise<Column[]> {
-  const rows = await service.db.rows<Record<string, string | null>>(
+export async function readColumns(db: TestDatabase): Promise<Column[]> {
+  const rows = await db.rows<Record<string, string | null>>(
     `SELECT table_name AS t, column_name AS c, data_type AS type, character_set_name AS charset, column_key AS k, extra AS extra
      FROM information_schema.columns WHERE table_schema = DATABASE() ORDER BY table_name, ordinal_position`,
   );
@@ -177,6 +161,7 @@ function flip({ type }: Column, value: unknown, random: () => number, bit?: numb
 
 /** Flips a bit in a random row of a column, and runs `work` meanwhile. @returns false if no row has a value that can change */
 export async function withWrongBit(
+  db: TestDatabase,
   column: Column,
   columns: Column[],
   random: () => number,
@@ -187,11 +172,11 @@ export async function withWrongBit(
   const isText = bitsOf[column.type] === undefined;
   const keys = columns.filter((each) => each.table === table && each.isKey).map((each) => each.name);
   const value = isText ? `CAST(${name} AS BINARY)` : `CAST(${name} AS CHAR)`;
-  const rows = await service.db.rows<Record<string, unknown>>(
+  const rows = await db.rows<Record<string, unknown>>(
     `SELECT *, ${value} AS old_value FROM ${table} WHERE ${name} IS NOT NULL ${isText ? `AND LENGTH(${name}) > 0` : ""}`,
   );
   if (rows.length === 0) return false;
-  const connection = await service.db.pool.getConnection();
+  const connection = await db.pool.getConnection();
   try {
     await connection.query("SET SESSION foreign_key_checks = 0");
     for (let tries = 0; tries < 40; tries++) {
@@ -229,7 +214,7 @@ export async function withWrongBit(
 }
 
 /** Runs `stoa fsck`. */
-export const fsck = async (signal?: AbortSignal, onLine: () => void = () => {}) => {
+export const fsck = async (db: TestDatabase, signal?: AbortSignal, onLine: () => void = () => {}) => {
   const out: string[] = [];
   const onOut = (line: string) => {
     // The test itself has dropped the triggers.
@@ -237,14 +222,14 @@ export const fsck = async (signal?: AbortSignal, onLine: () => void = () => {}) 
     out.push(line);
     onLine();
   };
-  const { status } = await operate(service.db.config, ["fsck"], signal, onOut);
+  const { status } = await operate(db.config, ["fsck"], signal, onOut);
   return { status, out };
 };
 
 /** Runs it up to its first finding. @returns whether there is one */
-export async function findsSomething(): Promise<boolean> {
+export async function findsSomething(db: TestDatabase): Promise<boolean> {
   const found = new AbortController();
-  const { status } = await fsck(found.signal, () => found.abort());
+  const { status } = await fsck(db, found.signal, () => found.abort());
   // With exit status 2 or 3, fsck says that the database is not one that it can check.
   return found.signal.aborted || status >= 2;
 }

@@ -3,17 +3,19 @@ import { expect, it } from "vitest";
 import { InboxItemTypeSchema, SubscriptionKindSchema } from "../../gen/stoa/v1/inbox_service_pb.js";
 import { ModerationActSchema, ModerationItemSchema, ModerationReasonSchema } from "../../gen/stoa/v1/moderation_pb.js";
 import { storedWords } from "../../src/store/recount/rules.ts";
-import { readColumns, useEveryColumn } from "./every-column.ts";
-import { expectWrongBitsFound, listed, tablesOfBoard } from "./listed-columns.ts";
+import { useEveryColumn, withBoard } from "./boards.ts";
+import { readColumns } from "./every-column.ts";
+import { boardCount, expectNothingLeft, expectWrongBitsFound, listed, tablesOfBoard } from "./listed-columns.ts";
 
-useEveryColumn();
+useEveryColumn(boardCount);
 
-it("lists every column", async () => {
-  const columns = await readColumns();
-  expect([...listed.keys()].sort()).toEqual(columns.map(({ table, name }) => `${table}.${name}`).sort());
-  const computed = columns.filter(({ isGenerated }) => isGenerated).map(({ table, name }) => `${table}.${name}`);
-  expect([...listed].filter(([, how]) => how.startsWith("computed: ")).map(([column]) => column)).toEqual(computed);
-});
+it("lists every column", () =>
+  withBoard(async (board) => {
+    const columns = await readColumns(board);
+    expect([...listed.keys()].sort()).toEqual(columns.map(({ table, name }) => `${table}.${name}`).sort());
+    const computed = columns.filter(({ isGenerated }) => isGenerated).map(({ table, name }) => `${table}.${name}`);
+    expect([...listed].filter(([, how]) => how.startsWith("computed: ")).map(([column]) => column)).toEqual(computed);
+  }));
 
 it.each([
   [ModerationReasonSchema, storedWords.reasons],
@@ -26,4 +28,6 @@ it.each([
   expect(words.split(" ").sort()).toEqual(named.sort());
 });
 
-it.each(tablesOfBoard)("a wrong bit in a column of %s that is checked is found", expectWrongBitsFound);
+it.concurrent.each(tablesOfBoard)("a wrong bit in a column of %s that is checked is found", expectWrongBitsFound);
+
+it("nothing is wrong after that", expectNothingLeft);

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { randomNumbers } from "../support/posts.ts";
-import { type Column, fsck, readColumns, seed, useEveryColumn, withWrongBit } from "./every-column.ts";
+import { useEveryColumn, withBoard } from "./boards.ts";
+import { type Column, fsck, readColumns, seed, withWrongBit } from "./every-column.ts";
 
 useEveryColumn();
 
@@ -8,14 +9,16 @@ useEveryColumn();
 it.each([
   [53, 6],
   [63, 1],
-])("keys that a Number cannot tell apart are found, and end the run: bit %i", async (bit, rounds) => {
-  const columns = await readColumns();
-  const random = randomNumbers(seed);
-  for (const name of ["receipts.seq", "ledger_clock_words.seq", "inboxes.agent_id"]) {
-    const column = columns.find((each) => `${each.table}.${each.name}` === name) as Column;
-    for (let round = 0; round < rounds; round++) {
-      const work = async () => expect((await fsck()).out, name).not.toEqual([]);
-      expect(await withWrongBit(column, columns, random, work, bit)).toBe(true);
+])("keys that a Number cannot tell apart are found, and end the run: bit %i", (bit, rounds) =>
+  withBoard(async (board) => {
+    const columns = await readColumns(board);
+    const random = randomNumbers(seed);
+    for (const name of ["receipts.seq", "ledger_clock_words.seq", "inboxes.agent_id"]) {
+      const column = columns.find((each) => `${each.table}.${each.name}` === name) as Column;
+      for (let round = 0; round < rounds; round++) {
+        const work = async () => expect((await fsck(board)).out, name).not.toEqual([]);
+        expect(await withWrongBit(board, column, columns, random, work, bit)).toBe(true);
+      }
     }
-  }
-});
+  }),
+);
