@@ -6,7 +6,7 @@ import { writeBackup } from "../../src/store/backup/write-backup.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { describeSchema } from "../../src/store/schema/schema-dump.ts";
 import { afterFile } from "../support/after-file.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createDatabaseWithSchema, createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { startService } from "../support/service.ts";
 import { startPopulated } from "./every-column.ts";
@@ -39,6 +39,10 @@ async function contents({ config }: TestDatabase): Promise<Record<string, string
 }
 
 let source: TestDatabase;
+/** What the source had when the backup was made. */
+let backedUp: Record<string, string[]>;
+/** The backup, restored. No test changes it. */
+let restored: TestDatabase;
 beforeAll(async () => {
   source = (await startPopulated()).db;
   const { pool } = source;
@@ -60,11 +64,25 @@ beforeAll(async () => {
   await pool.query("INSERT INTO log_outbox VALUES (700, 'post', 9, '{}')");
   await pool.query("REPLACE INTO address_limits (address, kind, arrival) VALUES ('203.0.113.7', 'registrations', 1)");
   await pool.query("REPLACE INTO last_fsck VALUES (1, 5, 6, 0, 0, '{}')");
+  backedUp = await contents(source);
   expect(await operate(source.config, ["backup", file])).toMatchObject({ status: 0 });
+  restored = await createTestDatabase();
+  expect(await operate(restored.config, ["restore", file])).toMatchObject({ status: 0 });
 });
 
-describe("a backup", () => {
-  it("can be restored completely after a restore that stopped amid it, which no service accepts", async () => {
+// All tests run concurrently: they mostly wait for the programs of the database, and each changes another database.
+it.concurrent("stoa restore refuses a database that a service uses, even if its tables were dropped", async () => {
+  const service = await startService();
+  const { database } = service.db.config;
+  await query(service.db.config, `DROP DATABASE ${database}`, `CREATE DATABASE ${database}`);
+  const { status, notes } = await operate(service.db.config, ["restore", file]);
+  expect(status).toBe(3);
+  expect(notes).toEqual([expect.stringMatching(/is in use by .* Stop the service/)]);
+  await service.app.close();
+});
+
+describe.concurrent("a backup", () => {
+  it("can be restored completely after a restore that stopped amid it, which no service accepts, but only once", async () => {
     const target = await createTestDatabase();
     const { config } = target;
     // This account may not insert posts.
@@ -90,27 +108,30 @@ describe("a backup", () => {
     const backup = await operate(config, ["backup", join(folder, "half.sql")]);
     expect(backup.notes).toEqual([expect.stringContaining("A restore into this database was not finished.")]);
     expect(await operate(config, ["restore", file])).toMatchObject({ status: 0 });
-    expect(await contents(target)).toEqual(await contents(source));
+    // This refuses a database that is not empty.
+    expect(await operate(config, ["restore", file])).toMatchObject({
+      status: 3,
+      notes: [expect.stringMatching(/^stoa restore: The database stoa_test_\w+ is not empty: it has \d+ tables/)],
+    });
+    expect(await contents(target)).toEqual(backedUp);
   });
 
   it("brings back every value exactly, with the schema and its triggers, but without client addresses and the last fsck", async () => {
-    const target = await createTestDatabase();
-    expect(await operate(target.config, ["restore", file])).toMatchObject({ status: 0 });
-    const [before, after] = [await contents(source), await contents(target)];
-    for (const table of Object.keys(before)) expect(after[table], table).toEqual(before[table]);
+    const after = await contents(restored);
+    for (const table of Object.keys(backedUp)) expect(after[table], table).toEqual(backedUp[table]);
     // None of them is equal only because it is empty.
-    expect(Object.keys(before).filter((table) => before[table]?.length === 0)).toEqual([]);
-    const db = new Database({ address: target.config, connections: 1 });
+    expect(Object.keys(backedUp).filter((table) => backedUp[table]?.length === 0)).toEqual([]);
+    const db = new Database({ address: restored.config, connections: 1 });
     const schema = await describeSchema(db.reader(new AbortController().signal));
     await db.close();
     expect(schema).toBe(readFileSync(new URL("../../src/store/schema/schema.txt", import.meta.url), "utf8"));
     for (const statement of ["UPDATE receipts SET hash = ''", "DELETE FROM receipts"]) {
-      await expect(query(target.config, statement)).rejects.toThrow("append-only");
+      await expect(query(restored.config, statement)).rejects.toThrow("append-only");
     }
     const text = readFileSync(file, "utf8");
     expect(text).not.toMatch(/definer/i);
     // The restored database has not been checked.
-    expect(await query(target.config, "SELECT * FROM last_fsck")).toEqual([]);
+    expect(await query(restored.config, "SELECT * FROM last_fsck")).toEqual([]);
     expect(text).not.toContain("203.0.113.7");
   });
 
@@ -138,7 +159,7 @@ describe("a backup", () => {
   });
 });
 
-it("a restore clears an alarm of the ledger if all receipts are good, and keeps it while one is damaged", async () => {
+it.concurrent("a restore clears an alarm of the ledger if all receipts are good, and keeps it while one is damaged", async () => {
   const { app, db: original } = await startService();
   await app.close();
   await query(
@@ -146,28 +167,31 @@ it("a restore clears an alarm of the ledger if all receipts are good, and keeps 
     "UPDATE ledger_verification SET alarm_seq = 1, alarm_fault = 'wrong_hash', alarm_message = 'it was', alarm_at = 5",
     "DROP TRIGGER receipts_are_not_updated",
   );
-  const copy = join(folder, "known.sql");
-  for (const [change, ended, alarm, ready] of [
-    ["SET @good = 1", 0, { seq: null, at: null, verified: "1" }, { ok: true }],
-    [
-      "UPDATE receipts SET canonical = '{}'",
-      1,
-      { seq: "1", at: "5", verified: "0" },
-      { ok: true, warning: expect.stringContaining("The ledger does not verify: receipt 1") },
-    ],
-  ] as const) {
+  const backups = [
+    { change: "SET @good = 1", status: 0, alarm: { seq: null, at: null, verified: "1" }, ready: { ok: true } },
+    {
+      change: "UPDATE receipts SET canonical = '{}'",
+      status: 1,
+      alarm: { seq: "1", at: "5", verified: "0" },
+      ready: { ok: true, warning: expect.stringContaining("The ledger does not verify: receipt 1") },
+    },
+  ].map((each) => ({ ...each, copy: join(folder, `known-${each.status}.sql`) }));
+  for (const { change, copy } of backups) {
     await query(original.config, change);
     expect(await operate(original.config, ["backup", copy])).toMatchObject({ status: 0 });
+  }
+  const restore = async ({ copy, status, alarm, ready }: (typeof backups)[number]) => {
     const db = await createTestDatabase();
-    expect(await operate(db.config, ["restore", copy])).toMatchObject({ status: ended });
+    expect(await operate(db.config, ["restore", copy])).toMatchObject({ status });
     const alarms = "SELECT alarm_seq AS seq, alarm_at AS at, verified_seq AS verified FROM ledger_verification";
     expect(await query(db.config, alarms)).toEqual([alarm]);
     const service = await startService({ db });
     expect((await service.rest("/readyz")).body).toEqual(ready);
-  }
+  };
+  await Promise.all(backups.map(restore));
 });
 
-describe("stoa backup", () => {
+describe.concurrent("stoa backup", () => {
   it("writes no incomplete file, and keeps an existing one", async () => {
     const own = mkdtempSync(join(folder, "own-"));
     const path = join(own, "backup.sql");
@@ -179,12 +203,12 @@ describe("stoa backup", () => {
       notes: ["stoa backup: The database is empty: no Stoa has used it yet."],
     });
     const interrupted = AbortSignal.abort(new Error("interrupted"));
-    expect(await operate(source.config, ["backup", path], interrupted)).toMatchObject({ status: 3 });
+    expect(await operate(restored.config, ["backup", path], interrupted)).toMatchObject({ status: 3 });
     expect(readdirSync(own)).toEqual(["backup.sql"]);
     expect(readFileSync(path, "utf8")).toBe("an earlier backup");
     mkdirSync(join(own, "folder"));
-    expect(await operate(source.config, ["backup", join(own, "folder")])).toMatchObject({ status: 3 });
-    expect(await operate(source.config, ["backup"])).toMatchObject({ status: 2 });
+    expect(await operate(restored.config, ["backup", join(own, "folder")])).toMatchObject({ status: 3 });
+    expect(await operate(restored.config, ["backup"])).toMatchObject({ status: 2 });
   });
 
   it("does not block a migration, and fails after it", async () => {
@@ -201,17 +225,17 @@ describe("stoa backup", () => {
   });
 
   it("names tables that are not Stoa's and leaves them out", async () => {
-    await query(source.config, "CREATE TABLE strange (n INT)", "INSERT INTO strange VALUES (4711)");
+    const { config } = await createDatabaseWithSchema();
+    await query(config, "CREATE TABLE strange (n INT)", "INSERT INTO strange VALUES (4711)");
     const path = join(folder, "strange.sql");
-    const { status, notes } = await operate(source.config, ["backup", path]);
-    await query(source.config, "DROP TABLE strange");
+    const { status, notes } = await operate(config, ["backup", path]);
     expect(status).toBe(0);
     expect(notes).toEqual(["the table strange is not Stoa's and is not in the backup"]);
     expect(readFileSync(path, "utf8")).not.toContain("strange");
   });
 });
 
-describe("stoa restore refuses, with one line and without touching the database,", () => {
+describe.concurrent("stoa restore refuses, with one line and without touching the database,", () => {
   let target: TestDatabase;
   beforeAll(async () => {
     target = await createTestDatabase();
@@ -227,7 +251,7 @@ describe("stoa restore refuses, with one line and without touching the database,
   }
 
   function changed(name: string, change: (text: string) => string): string {
-    const path = join(folder, name);
+    const path = join(mkdtempSync(join(folder, "changed-")), name);
     writeFileSync(path, change(readFileSync(file, "latin1")), "latin1");
     return path;
   }
@@ -269,28 +293,5 @@ describe("stoa restore refuses, with one line and without touching the database,
       return `${lines}-- sha256 ${hash("sha256", Buffer.from(lines, "latin1"))}\n`;
     });
     await expectRefusal(path, reason);
-  });
-});
-
-describe("stoa restore", () => {
-  it("refuses a database that is not empty", async () => {
-    const full = await createTestDatabase();
-    expect(await operate(full.config, ["restore", file])).toMatchObject({ status: 0 });
-    const before = await contents(full);
-    const { status, notes } = await operate(full.config, ["restore", file]);
-    expect(status).toBe(3);
-    expect(notes).toEqual([
-      expect.stringMatching(/^stoa restore: The database stoa_test_\w+ is not empty: it has \d+ tables/),
-    ]);
-    expect(await contents(full)).toEqual(before);
-  });
-
-  it("refuses a database that a service uses, even if its tables were dropped", async () => {
-    const service = await startService();
-    const { database } = service.db.config;
-    await query(service.db.config, `DROP DATABASE ${database}`, `CREATE DATABASE ${database}`);
-    const { status, notes } = await operate(service.db.config, ["restore", file]);
-    expect(status).toBe(3);
-    expect(notes).toEqual([expect.stringMatching(/is in use by .* Stop the service/)]);
   });
 });
