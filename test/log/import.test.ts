@@ -16,6 +16,7 @@ import {
   type LogReplica,
   startLogReplica,
   testOrigin,
+  tickUntil,
   untilPublished,
 } from "../support/log.ts";
 import { type Moderated, spam, startModerated } from "../support/moderation.ts";
@@ -29,16 +30,9 @@ const { signal } = new AbortController();
 const identity = async (db: TestDatabase) =>
   (await db.rows<{ imported: string }>("SELECT imported FROM log_identity"))[0]?.imported;
 
-/** Runs the sequencer and the import, as a replica does at each tick, until the import has ended. */
-async function importAll(db: TestDatabase, { run, import: rows, sequencer }: LogReplica): Promise<void> {
-  const tick = async () => {
-    await run();
-    await rows.run(signal, sequencer.goesOn);
-    return (await identity(db)) === "" && rows.hasEnded;
-  };
-  // After a failure, such as a lock that another write holds for long, the next tick goes on.
-  await waitUntil("the end of the import", () => tick().catch(() => false));
-}
+/** Runs a replica until the import has ended. */
+const importAll = (db: TestDatabase, replica: LogReplica) =>
+  tickUntil("the end of the import", replica, async () => (await identity(db)) === "" && replica.import.hasEnded);
 
 /** Whether everything that is said has its index. */
 async function isSequenced(db: TestDatabase): Promise<boolean> {
@@ -50,13 +44,8 @@ async function isSequenced(db: TestDatabase): Promise<boolean> {
 }
 
 /** Sequences the rest. @returns what is wrong with the log then */
-async function faultsAtTheEnd(db: TestDatabase, { run }: LogReplica): Promise<string[]> {
-  await waitUntil("an index for everything", () =>
-    run().then(
-      () => isSequenced(db),
-      () => false,
-    ),
-  );
+async function faultsAtTheEnd(db: TestDatabase, replica: LogReplica): Promise<string[]> {
+  await tickUntil("an index for everything", replica, () => isSequenced(db));
   return faultsOfLog(db);
 }
 

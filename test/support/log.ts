@@ -3,6 +3,7 @@ import { join } from "node:path";
 import canonicalize from "canonicalize";
 import { pino } from "pino";
 import type { DatabaseConfig } from "../../src/config/config.ts";
+import { StoaError } from "../../src/errors.ts";
 import { begin } from "../../src/log/beginning.ts";
 import { signerOf } from "../../src/log/crypto.ts";
 import { Import } from "../../src/log/import.ts";
@@ -103,14 +104,28 @@ export async function startLogReplica(
 }
 
 /** Runs a replica, as its ticks do, until it has published everything that is said. */
-export async function publishAll(db: TestDatabase, { run, import: rows, sequencer }: LogReplica): Promise<void> {
+export function publishAll(db: TestDatabase, replica: LogReplica): Promise<void> {
+  return tickUntil("everything is in the log and published", replica, async () => (await wholeSize(db)) !== undefined);
+}
+
+/** Runs the sequencer and the import of a replica, as its ticks do, until `isDone`. */
+export function tickUntil(
+  what: string,
+  { run, import: rows, sequencer }: LogReplica,
+  isDone: () => Promise<boolean>,
+): Promise<void> {
   const tick = async () => {
     await run();
     await rows.run(new AbortController().signal, sequencer.goesOn);
-    return (await wholeSize(db)) !== undefined;
+    return isDone();
   };
-  // After a failure, such as a lock that another write holds for long, the next tick goes on.
-  await waitUntil("everything is in the log and published", () => tick().catch(() => false));
+  return waitUntil(what, () =>
+    tick().catch((error) => {
+      // The next tick goes on, as after a lock that another write has held for long.
+      if (error instanceof StoaError && error.code === "unavailable") return false;
+      throw error;
+    }),
+  );
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read entries as an untyped reader does.

@@ -81,7 +81,7 @@ async function contradiction(db: Queryable, { size, root }: Tree): Promise<strin
   const head = await readLogHead(db);
   if (head.size < size) return `it has ${size} entries, and the database has ${head.size}: see recover --log`;
   try {
-    const tree = await TiledTree.open(head, ({ level, index, width }) => readTile(db, level, index, width), sha256);
+    const tree = await TiledTree.open(head, (tile) => readTile(db, tile), sha256);
     return equalBytes(await tree.root(size), root) ? undefined : "the database's log does not begin with its tree";
   } catch (error) {
     // Damaged tiles are findings of their own.

@@ -94,7 +94,7 @@ async function rangeBefore(db: Queryable, tree: Tree): Promise<CompactRange> {
   const first = Math.floor((tree.size - 1) / segmentEntries) * segmentEntries;
   if (first === 0) return new CompactRange(treeHasher);
   try {
-    const tiles = await TiledTree.open(tree, ({ level, index, width }) => readTile(db, level, index, width), sha256);
+    const tiles = await TiledTree.open(tree, (tile) => readTile(db, tile), sha256);
     return await rangeOf(tiles, treeHasher, first);
   } catch (error) {
     if (!(error instanceof TlogError)) throw error;
@@ -102,9 +102,9 @@ async function rangeBefore(db: Queryable, tree: Tree): Promise<CompactRange> {
   }
 }
 
-/** The first `width` hashes of a stored tile. @throws StoredDamage if it has fewer; StoaError */
-export async function readTile(db: Queryable, level: number, index: number, width: number): Promise<Uint8Array> {
-  return firstHashes(await readLogTile(db, level, index), { level, index, width });
+/** The hashes of a tile as they are stored. @throws StoredDamage if it has fewer; StoaError */
+export async function readTile(db: Queryable, tile: Tile): Promise<Uint8Array> {
+  return firstHashes(await readLogTile(db, tile.level, tile.index), tile);
 }
 
 /** The hashes of a tile among those that are stored. @throws StoredDamage if there are fewer */

@@ -7,7 +7,6 @@ import { equalBytes, fromUtf8, toUtf8 } from "../../tlog/encoding.ts";
 import { entryBytes, parseEntry } from "../../tlog/entries/entry-text.ts";
 import { TlogError } from "../../tlog/error.ts";
 import { appendToTiles } from "../../tlog/tiles/growth.ts";
-import type { Tile } from "../../tlog/tiles/tile-path.ts";
 import { TiledTree } from "../../tlog/tiles/tiled-tree.ts";
 import { CompactRange } from "../../tlog/tree/compact-range.ts";
 import type { Tree } from "../../tlog/tree/proofs.ts";
@@ -97,13 +96,12 @@ export async function beginAgain(source: LogSource, { db, signal }: RecoverOptio
  */
 async function openTree(db: Database, head: LogHead, signal: AbortSignal): Promise<(tree: Tree) => Promise<boolean>> {
   const reader = db.longReader(signal);
-  const read = ({ level, index, width }: Tile) => readTile(reader, level, index, width);
   const checked = async <Result>(work: Promise<Result>) =>
     work.catch((error) => {
       if (!(error instanceof TlogError)) throw error;
       throw new Error(`the tiles of the log are damaged (${error.message}); run stoa fsck --repair first`);
     });
-  const tiles = await checked(TiledTree.open(head, read, sha256));
+  const tiles = await checked(TiledTree.open(head, (tile) => readTile(reader, tile), sha256));
   return async ({ size, root }) => equalBytes(await checked(tiles.root(size)), root);
 }
 
