@@ -30,7 +30,8 @@ it("the daily seal is tried again after a failure, and waits longer each time", 
     FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'`);
   clock.set("2026-03-02T00:00:01Z");
   const failures = () => log.filter(({ msg }) => msg === "the days that are over could not be sealed");
-  const stepMs = 250;
+  // A try takes some steps, few beside the pauses.
+  const stepMs = 20;
   const failedAt: number[] = [];
   while (failedAt.length < 5) {
     vi.advanceTimersByTime(stepMs);
