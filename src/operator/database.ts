@@ -1,7 +1,7 @@
 // Finds the database of the service for a command: the one of STOA_DATABASE_URL, or else the private one. While the
 // service runs, the command uses the private server that runs already; otherwise it starts the server, and stops it at
 // the end.
-import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type DatabaseConfig, describeDatabase } from "../config/config.ts";
 import type { StoaError } from "../errors.ts";
@@ -131,8 +131,8 @@ async function reach(setting: string, address: DatabaseConfig, signal: AbortSign
 
 /** @throws Error of the file system if this account may not read the folder */
 function hasDatabase(dataDir: string): boolean {
-  if (existsSync(dataDir)) accessSync(dataDir, constants.X_OK);
-  return madeBy(databaseIn(dataDir)) !== undefined;
+  const folder = databaseIn(dataDir);
+  return statSync(folder, { throwIfNoEntry: false }) !== undefined && madeBy(folder) !== undefined;
 }
 
 async function startOwn(dataDir: string, note: (line: string) => void, signal: AbortSignal): Promise<FoundDatabase> {

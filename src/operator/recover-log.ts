@@ -36,8 +36,14 @@ export function runLogRecovery(context: OperatorContext, { from, asIs, json }: R
     const path = resolve(config.dataDir, "log");
     const key = await (identity ? parseVkey(identity.vkey, sha256) : readKey(path, config.boardLog.keyText));
     if (key === undefined) {
+      // The operator says that there never was a log. What this replica has must not contradict that.
+      if (asIs && from === undefined && !(await LogFolder.isOfLog(path))) {
+        await recover(db, undefined, json, context);
+        return exitStatus.done;
+      }
       throw new Error(
-        "the database has no log. If it has lost one, run the command on a replica that has the log's key",
+        "the database has no log. If it has lost one, run the command on a replica that has the log's key. If there never was" +
+          " one, add --as-is, and leave out --from",
       );
     }
     const own = await openOwn(path, key);

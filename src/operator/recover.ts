@@ -31,7 +31,7 @@ from before the log, this replica needs the log's key.
   --from DIR|URL      look also at the log folder of another replica, at a mirror of the log (stoa mirror), or at a log that is
                       served: the address of a replica with /log after it
   --as-is             go on although this log folder is older than the database, damaged or lost: your word that no newer
-                      checkpoint was published
+                      checkpoint was published, or, if the database has no log, that there never was one
   --begin-anew ORIGIN end this log, whose entries or key are lost or whose key was stolen, and begin another one with this
                       name. Everything that stands is added to it. First make its key (stoa keygen), put it in the place of
                       the old one, and stop all replicas. This cannot be undone

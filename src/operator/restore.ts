@@ -1,9 +1,6 @@
-import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
 import { exitStatus } from "../cli/command.ts";
 import { Alarm } from "../ledger/verification/alarm.ts";
 import { type Verified, verifyFrom } from "../ledger/verification/verification.ts";
-import { LogFolder } from "../log/folder/log-folder.ts";
 import { chainStart } from "../receipt/verify.ts";
 import { restoreBackup } from "../store/backup/restore-backup.ts";
 import type { Database } from "../store/database/database.ts";
@@ -18,7 +15,7 @@ const help = `Usage: npm run stoa -- restore FILE
 
 Restores a backup into an empty database, then verifies its ledger. The service must not run. FILE is read to its end
 before anything is written: a file that was cut off or changed is refused. A restore that failed can be run again. Until
-one succeeds, no service starts on the database. The programs mariadb or mysql run its statements.
+one succeeds, no service starts on the database. Then run recover --log. The programs mariadb or mysql run the statements.
 
 ${commonHelp}`;
 
@@ -27,14 +24,11 @@ export const restore: OperatorCommand = {
   summary: "fill an empty database from a backup; the service must not run",
   help,
   async run(args, context) {
-    const { config, signal, out } = context;
-    const logFolder = resolve(config.dataDir, "log");
-    const hasKey = config.boardLog.keyText !== undefined || existsSync(join(logFolder, "key"));
-    const mayLackLog = hasKey || (await LogFolder.isOfLog(logFolder));
+    const { signal, out } = context;
     const file = fileOf(args, context);
     return withBackup(file, signal, ({ header, content }) =>
       withDatabase(context, { mode: "alone", writes: true, connections: 2 }, async (db, addresses) => {
-        await restoreBackup({ ...addresses, header, content: content(), mayLackLog, db, signal });
+        await restoreBackup({ ...addresses, header, content: content(), db, signal });
         out(`restored ${file}: ${describeBackup(header)}`);
         const { finding, count } = await verifyRestored(db, signal);
         if (finding === undefined) {

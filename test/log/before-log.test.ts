@@ -1,5 +1,5 @@
 // A backup from before the log is restored: the log that was published goes on, and no second one begins beside it.
-import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -19,6 +19,7 @@ import { startService } from "../support/service.ts";
 const file = join(scratchFolder(), "backup.sql");
 /** Of the replica that has published the log. */
 const dataDir = scratchFolder();
+let isMariaDB: boolean;
 let key: SignerKey;
 let published: string[];
 
@@ -43,9 +44,9 @@ async function textsOf(db: TestDatabase): Promise<string[]> {
 const run = (db: TestDatabase, dataDir: string, ...args: string[]) =>
   operateWith({ STOA_DATABASE_URL: urlOf(db.config), STOA_DATA_DIR: dataDir }, args);
 
-async function restore(dataDir: string): Promise<TestDatabase> {
+async function restore(dataDir: string, backup = file): Promise<TestDatabase> {
   const db = await createTestDatabase();
-  expect((await run(db, dataDir, "restore", file)).status).toBe(0);
+  expect(await run(db, dataDir, "restore", backup)).toMatchObject({ status: 0, notes: [] });
   return db;
 }
 
@@ -72,6 +73,8 @@ async function expectToGoOn(db: TestDatabase, dataDir: string): Promise<void> {
 beforeAll(async () => {
   const before = await startService();
   const { db } = before;
+  const [server] = await db.rows<{ version: string }>("SELECT VERSION() AS version");
+  isMariaDB = server?.version.includes("MariaDB") === true;
   const author = await before.register("Zeno");
   await before.rest("posts", { key: author.key, body: { title: "Before", body: "one" } });
   await before.app.close();
@@ -150,14 +153,26 @@ describe.concurrent("a restored backup from before the log", () => {
     expect(await db.rows("SELECT * FROM log_identity")).toEqual([]);
   });
 
-  it("a board that never had a log begins one after a restore, with a key from before by the operator's word", async () => {
-    const [fresh, keyed] = [scratchFolder(), withKey()];
-    const [db, another] = await Promise.all([restore(fresh), restore(keyed)]);
-    await startService({ db, config: { dataDir: withKey(fresh) } });
-    expect(await db.rows("SELECT origin FROM log_identity")).toEqual([{ origin: key.name }]);
-    const { out } = await run(another, keyed, "recover", "--log", "--as-is");
-    expect(out).toEqual(["the database has no log: a start with a key begins one"]);
-    await startService({ db: another, config: { dataDir: keyed } });
-    expect(await another.rows("SELECT origin FROM log_identity")).toEqual([{ origin: key.name }]);
+  it("a replica without key and folder restores a backup from before the log's tables, and no second log begins", async () => {
+    const name = isMariaDB ? "mariadb-10.11.sql" : "mysql-9.7.sql";
+    const early = new URL(`../vectors/backup/${name}`, import.meta.url).pathname;
+    expect(readFileSync(early, "utf8")).not.toContain("log_head");
+    const db = await restore(scratchFolder(), early);
+    expect(await warningOf(db, withKey())).toMatch(/A log may have been published.* recover --log/);
+    const { out } = await run(db, copy(), "recover", "--log");
+    expect(out[0]).toMatch(`put back the entries 1 to ${published.length - 1} from`);
+    expect((await textsOf(db)).slice(0, -1)).toEqual(published);
+  });
+
+  it("a board that never had a log begins one after a restore by the operator's word, with the key or without", async () => {
+    for (const recovering of [scratchFolder(), withKey()]) {
+      const [db, keyed] = [await restore(scratchFolder()), withKey()];
+      expect(await warningOf(db, keyed)).toMatch(/A log may have been published.* recover --log/);
+      expect((await run(db, recovering, "recover", "--log")).status).toBe(3);
+      const { out } = await run(db, recovering, "recover", "--log", "--as-is");
+      expect(out).toEqual(["the database has no log: a start with a key begins one"]);
+      await startService({ db, config: { dataDir: keyed } });
+      expect(await db.rows("SELECT origin FROM log_identity")).toEqual([{ origin: key.name }]);
+    }
   });
 });

@@ -124,9 +124,8 @@ it("a data folder that this account may not read is named in one line", async ()
   chmodSync(folder, 0o755);
   if (isRoot) process.seteuid?.("nobody");
   try {
-    const settings = { STOA_DATABASE_URL: urlOf(source.config), STOA_DATA_DIR: dataDir };
-    const { status, notes } = await operateWith(settings, ["restore", file]);
-    expect([status, notes]).toEqual([3, [`stoa restore: ${line}`]]);
+    const { status, notes } = await operateWith({ STOA_DATA_DIR: dataDir }, ["recover"]);
+    expect([status, notes]).toEqual([3, [`stoa recover: ${line}`]]);
   } finally {
     if (isRoot) process.seteuid?.(0);
   }

@@ -7,7 +7,7 @@ import type { Queryable } from "../database/queryable.ts";
 import { explainDdlError, withLease } from "../schema/migrate.ts";
 import { readMigrations } from "../schema/migration-files.ts";
 import { listTables, readRecords, restoreMark } from "../schema/migration-records.ts";
-import { putLogRestored, readLogHead } from "../tables/log-head.ts";
+import { putLogRestored } from "../tables/log-head.ts";
 import { readHead } from "../tables/receipts.ts";
 import { type ClientProgram, clientProgram, type NamedDatabase, runClient } from "./client-program.ts";
 import { type BackupHeader, findSchemaProblem } from "./format.ts";
@@ -28,6 +28,9 @@ const clientArgs = [
   "--max-allowed-packet=1G",
 ];
 
+/** The statements of a migration that make `log_head`. They may be repeated. */
+const ofLogHead = /^(CREATE TABLE IF NOT EXISTS|INSERT IGNORE INTO) log_head /;
+
 export interface RestoreOptions {
   header: BackupHeader;
   /** The bytes of the backup without its last line. Throws at the end if their checksum is wrong. */
@@ -38,20 +41,19 @@ export interface RestoreOptions {
   db: Database;
   /** The account of the service. */
   serving: NamedDatabase;
-  /** Whether a log may have been published that the backup lacks, because it is from before. */
-  mayLackLog: boolean;
   signal: AbortSignal;
 }
 
 /**
- * Restores a backup into an empty database. A mark keeps services from starting on it until the restore is complete. A restore
- * that failed can be run again.
+ * Restores a backup into an empty database. A mark keeps services from starting on it until the restore is complete, and
+ * the log from going on or beginning until it was compared with what was published. A restore that failed can be run again.
  * @throws Error with one line when the database is not empty or in use, when the backup is of another version or engine, or
  *   when the client program fails; the signal's reason
  */
 export async function restoreBackup(options: RestoreOptions): Promise<void> {
-  const { header, serving, mayLackLog, db, signal } = options;
-  const problem = findSchemaProblem(header, await readMigrations());
+  const { header, serving, db, signal } = options;
+  const migrations = await readMigrations();
+  const problem = findSchemaProblem(header, migrations);
   if (problem !== undefined) throw new Error(problem);
   await checkUnused(serving, signal);
   const reader = db.longReader(signal);
@@ -67,10 +69,12 @@ export async function restoreBackup(options: RestoreOptions): Promise<void> {
     await load(program, options);
     await keepIdsTaken(options);
     await checkRestored(options);
-    // A backup of an older version may lack the tables of the log.
-    const hasTables = (await listTables(reader)).has("log_head");
+    // A log may have been published even if the backup is from before. Where it lacks this table, too, the migration that
+    // makes it keeps what is there.
+    const statements = migrations.flatMap(({ statements }) => statements).filter((sql) => ofLogHead.test(sql));
+    for (const statement of statements) await db.runDdl(signal, statement);
     await db.transaction(signal, async (tx) => {
-      if (hasTables && (mayLackLog || (await readLogHead(tx)).size > 0)) await putLogRestored(tx, true);
+      await putLogRestored(tx, true);
       await tx.run("DELETE FROM schema_migrations WHERE version = ?", [restoreMark.version]);
     });
   });
