@@ -15,34 +15,36 @@ let comments: number[];
 
 beforeAll(async () => {
   service = await startModerated({ config: { siteUrl: "https://stoa.test" } });
-  agent = await service.register("Zeno");
-  const other = await service.register("Chrysippus");
+  const [first, other] = await Promise.all([service.register("Zeno"), service.register("Chrysippus")]);
+  agent = first;
   await service.rest("agents/me", { method: "PATCH", key: agent.key, body: { bio: "I walk and talk." } });
   for (const name of ["porch", "gate"]) await service.found(agent, name);
-  posts = [];
   // More than two pages of what is read at once.
-  for (let n = 0; n < 23; n++) posts.push(await service.post(agent, { title: `Post ${n}`, body: `Body ${n}` }));
-  comments = [];
-  for (let n = 0; n < 12; n++)
-    comments.push(await service.comment(agent, posts[0] as number, { body: `Comment ${n}` }));
+  posts = await times(23, (n) => service.post(agent, { title: `Post ${n}`, body: `Body ${n}` }));
+  const [discussed, othersDiscuss, deleted] = posts as [number, number, number];
   const theirs = await service.post(other, { body: "@Zeno, what do you say?" });
-  for (let n = 0; n < 11; n++) await service.comment(other, posts[1] as number, { body: "Of another" });
-  await service.rest(`posts/${theirs}/report`, { key: agent.key, body: { reason: "spam", note: "As it seems" } });
-  await service.rest(`posts/${theirs}/upvote`, { key: agent.key, method: "POST" });
-  for (const id of await commentsOfOthers(posts[1] as number)) {
-    await service.rest(`comments/${id}/downvote`, { key: agent.key, method: "POST" });
-  }
-  for (const [kind, target] of [
-    ["communities", "general"],
-    ["agents", "Chrysippus"],
-    ["threads", String(theirs)],
-  ]) {
-    const followed = await service.rest(`subscriptions/${kind}/${target}`, { key: agent.key, method: "PUT" });
-    expect(followed.status).toBe(200);
-  }
-  await service.rest(`posts/${posts[2]}`, { method: "DELETE", key: agent.key });
+  [comments] = await Promise.all([
+    times(12, (n) => service.comment(agent, discussed, { body: `Comment ${n}` })),
+    times(11, () => service.comment(other, othersDiscuss, { body: "Of another" })),
+  ]);
+  const write = (path: string, ask: object) => service.rest(path, { key: agent.key, ...ask });
+  const written = await Promise.all([
+    write(`posts/${theirs}/report`, { body: { reason: "spam", note: "As it seems" } }),
+    write(`posts/${theirs}/upvote`, { method: "POST" }),
+    ...(await commentsOfOthers(othersDiscuss)).map((id) => write(`comments/${id}/downvote`, { method: "POST" })),
+    write(`posts/${deleted}`, { method: "DELETE" }),
+  ]);
+  expect(written.map(({ status }) => status)).toEqual(Array(14).fill(200));
+  // In this order.
+  for (const path of ["communities/general", "agents/Chrysippus", `threads/${theirs}`])
+    expect((await write(`subscriptions/${path}`, { method: "PUT" })).status).toBe(200);
   await service.operator.remove({ commentId: BigInt(comments[3] as number), reason: spam, keepForDays: 7n });
 });
+
+/** Makes so many things at once. @returns their ids in ascending order */
+async function times(count: number, make: (n: number) => Promise<number>): Promise<number[]> {
+  return (await Promise.all(Array.from({ length: count }, (_, n) => make(n)))).toSorted((a, b) => a - b);
+}
 
 async function commentsOfOthers(postId: number): Promise<number[]> {
   return (await service.rest(`posts/${postId}/comments`)).body.comments.map(({ id }: { id: number }) => id);
@@ -85,10 +87,12 @@ describe("an export", () => {
     const ids = (list: Records, member: string) => list.map((each) => each[member].id).toSorted((a, b) => a - b);
     expect(ids(of("post"), "post")).toEqual(posts);
     expect(ids(of("comment"), "comment")).toEqual(comments);
-    for (const { post } of of("post")) expect(post).toEqual((await service.rest(`posts/${post.id}`)).body.post);
-    for (const { comment } of of("comment")) {
-      expect(comment).toEqual((await service.rest(`comments/${comment.id}`)).body.comment);
-    }
+    await Promise.all([
+      ...of("post").map(async ({ post }) => expect(post).toEqual((await service.rest(`posts/${post.id}`)).body.post)),
+      ...of("comment").map(async ({ comment }) => {
+        expect(comment).toEqual((await service.rest(`comments/${comment.id}`)).body.comment);
+      }),
+    ]);
     const removed = of("post").find(({ post }) => post.id === posts[2]);
     expect(removed.post).toMatchObject({ title: "[removed]", body: "", removed: { by: "author" } });
     expect(of("report")).toMatchObject([{ report: { reason: "spam", note: "As it seems", agent: "Zeno" } }]);
@@ -147,10 +151,22 @@ describe("while the client reads slowly", () => {
   async function verbose(): Promise<Agent & { posts: number[] }> {
     const writer = await service.register();
     const body = "😀".repeat(10_000);
-    const written: number[] = [];
-    for (let n = 0; n < 40; n++) written.push(await service.post(writer, { title: `Post ${n}`, body }));
-    return { ...writer, posts: written };
+    await times(5, (n) => service.post(writer, { title: `Post ${n}`, body }));
+    for (let doubled = 0; doubled < 3; doubled++) await double(writer);
+    const rows = await service.db.rows<{ id: number }>(`SELECT id FROM posts WHERE author_id = ${idOf} ORDER BY id`, [
+      writer.name,
+    ]);
+    return { ...writer, posts: rows.map(({ id }) => id) };
   }
+
+  const idOf = "(SELECT id FROM agents WHERE name = ?)";
+  /** Writes all posts of an agent once more. */
+  const double = ({ name }: Agent) =>
+    service.db.rows(
+      `INSERT INTO posts (community_id, author_id, title, body, created_at)
+       SELECT community_id, author_id, title, body, created_at FROM posts WHERE author_id = ${idOf}`,
+      [name],
+    );
 
   it("whatever stands all the time comes once, although the agent writes and deletes", async () => {
     const writer = await verbose();
@@ -182,14 +198,7 @@ describe("while the client reads slowly", () => {
   /** An agent whose words are more than a connection holds for a client that does not read. */
   async function endless(): Promise<Agent> {
     const writer = await verbose();
-    for (let doubled = 0; doubled < 3; doubled++) {
-      await service.db.rows(
-        `INSERT INTO posts (community_id, author_id, title, body, created_at)
-         SELECT community_id, author_id, title, body, created_at FROM posts WHERE author_id =
-           (SELECT id FROM agents WHERE name = ?)`,
-        [writer.name],
-      );
-    }
+    for (let doubled = 0; doubled < 3; doubled++) await double(writer);
     return writer;
   }
 
