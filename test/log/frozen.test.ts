@@ -33,7 +33,7 @@ async function expectFrozen({ log, publisher }: Omit<Published, "path">, why: Re
   expect([publisher.published.size, (await log.head()).signed]).toEqual([size, signed]);
 }
 
-it("a database that was rolled back is not signed, neither before nor after it has grown beyond what was published", async () => {
+it.concurrent("a database that was rolled back is not signed, neither before nor after it has grown beyond what was published", async () => {
   const { log, path, publisher } = await published();
   const note = Buffer.from(publisher.tree?.note ?? []);
   await log.rollBack(12, { signed: 0, note: null });
@@ -47,7 +47,7 @@ it("a database that was rolled back is not signed, neither before nor after it h
   expect(Buffer.from(again.tree?.note ?? [])).toEqual(note);
 });
 
-it("of a database with another note of the same size, nothing is served", async () => {
+it.concurrent("of a database with another note of the same size, nothing is served", async () => {
   const { log, publisher } = await published();
   await log.rollBack(12, { signed: 0, note: null });
   await log.grow(8, (index) => receiptEntry(index + 1000));
@@ -58,7 +58,7 @@ it("of a database with another note of the same size, nothing is served", async 
   expect(publisher.obstacle).toMatch(/another tree of 20 entries/);
 });
 
-it("a database that has caught up again ends it", async () => {
+it.concurrent("a database that has caught up again ends it", async () => {
   const { log, publisher } = await published();
   const head = await log.head();
   await log.test.rows("UPDATE log_head SET size = 15, signed = 0, note = NULL");
@@ -69,14 +69,14 @@ it("a database that has caught up again ends it", async () => {
   expect([publisher.warning, publisher.tree?.size]).toEqual([undefined, 21]);
 });
 
-it("a database that was restored is not signed, not even by a replica with an empty folder", async () => {
+it.concurrent("a database that was restored is not signed, not even by a replica with an empty folder", async () => {
   const { log, publisher } = await published();
   await log.db.transaction(never, (tx) => putLogRestored(tx, true));
   await expectFrozen({ log, publisher }, /restored from a backup.* recover --log/);
   await expectFrozen({ log, publisher: await log.publisher(scratchFolder()) }, /restored/, 0);
 });
 
-it("an entry that was changed in the database is not signed", async () => {
+it.concurrent("an entry that was changed in the database is not signed", async () => {
   const { log, publisher } = await published();
   await log.grow(2);
   await log.test.rows("DROP TRIGGER IF EXISTS log_entries_are_not_updated");
@@ -85,7 +85,7 @@ it("an entry that was changed in the database is not signed", async () => {
   expect(publisher.obstacle).toMatch(/tree of 22 entries does not extend the one of 20/);
 });
 
-it("a note of another key in the database is not served", async () => {
+it.concurrent("a note of another key in the database is not served", async () => {
   const { log, publisher } = await published();
   const { note } = await log.head();
   await log.test.rows("UPDATE log_head SET note = ?", [note?.replace(/.{8}\n$/, "AAAAAA==\n")]);
@@ -94,7 +94,7 @@ it("a note of another key in the database is not served", async () => {
   expect(publisher.obstacle).toMatch(/note in the database is not one of this log/);
 });
 
-it.each<[what: string, damage: (path: string) => void, why: RegExp, size?: 0]>([
+it.concurrent.each<[what: string, damage: (path: string) => void, why: RegExp, size?: 0]>([
   [
     "an entry that was changed",
     (path) => {
@@ -132,13 +132,13 @@ it.each<[what: string, damage: (path: string) => void, why: RegExp, size?: 0]>([
   await expectFrozen({ log, publisher: again }, why, size);
 });
 
-it("damage that comes while it is published is found before anything is signed", async () => {
+it.concurrent("damage that comes while it is published is found before anything is signed", async () => {
   const { log, path, publisher } = await published();
   truncateSync(join(path, "entries", "000000"), 500);
   await expectFrozen({ log, publisher }, /was cut off/);
 });
 
-it("a folder that another process uses is not used, and is taken over when that has ended", async () => {
+it.concurrent("a folder that another process uses is not used, and is taken over when that has ended", async () => {
   const { log, path, publisher } = await published();
   const second = await log.publisher(path);
   expect([second.obstacle, second.tree]).toEqual([
@@ -150,7 +150,7 @@ it("a folder that another process uses is not used, and is taken over when that 
   expect((await log.publisher(path)).obstacle).toBeUndefined();
 });
 
-it("a folder of another log is not used", async () => {
+it.concurrent("a folder of another log is not used", async () => {
   const { log, path } = await published();
   const copy = scratchFolder();
   cpSync(path, copy, { recursive: true });
