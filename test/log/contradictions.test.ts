@@ -1,8 +1,12 @@
 // What is served while the database contradicts what was published, or the log is frozen.
-import { beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it, vi } from "vitest";
+import { PublishedTree } from "../../src/log/publisher/published-tree.ts";
+import { Publisher } from "../../src/log/publisher/publisher.ts";
+import { afterTest } from "../support/after-test.ts";
 import { untilPublished } from "../support/log.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
 import { type Service, startService } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
 
 let service: Service;
 let key: string;
@@ -118,14 +122,35 @@ it("a tile or an entry that was changed in the database is not served", async ()
   expect((await fetch(`${other.url}/log/checkpoint`)).status).toBe(200);
 });
 
+/** Makes each wait for the log a hundred times shorter. @returns how long they would be, in milliseconds: no other time passes */
+function shortenWaits(): number[] {
+  const waits: number[] = [];
+  const { exceeds } = PublishedTree.prototype;
+  vi.useFakeTimers({ toFake: ["performance"] });
+  vi.spyOn(PublishedTree.prototype, "exceeds").mockImplementation(function (this: PublishedTree, size, ms, waiter) {
+    waits.push(ms);
+    return exceeds.call(this, size, ms / 100, waiter);
+  });
+  afterTest(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
+  return waits;
+}
+
 it("while the log is frozen the board writes on, and a proof of what is new waits 5 seconds and then gets 503", async () => {
   const before = await (await fetch(`${service.url}/log/checkpoint`)).text();
   await rows("UPDATE log_head SET restored = 1");
   const late = await create("While it is frozen");
+  // The first look may have begun before.
+  const looks = vi.spyOn(Publisher.prototype, "obstacle", "get");
+  await waitUntil("two looks of the sequencer", () => looks.mock.calls.length >= 2);
+  const waits = shortenWaits();
   expect(await rest(`posts/${late}/proof`)).toMatchObject({
     status: 503,
     body: { error: "unavailable", message: "The log does not have this yet.", retry_after_seconds: 1 },
   });
+  expect(waits).toEqual([5_000]);
   expect(await (await fetch(`${service.url}/log/checkpoint`)).text()).toBe(before);
   expect((await rest("/readyz")).body.warning).toMatch(
     /^The log is frozen, and nothing is added to it\. .* recover --log/,
