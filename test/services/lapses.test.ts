@@ -1,6 +1,6 @@
 // Registrations whose keys nobody uses lapse after 24 hours, on two replicas at once.
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { Board } from "../../src/board/board.ts";
 import { endUnusedAgents } from "../../src/board/lives.ts";
@@ -18,11 +18,15 @@ import { waitUntil } from "../support/wait.ts";
 const clock = new TestClock("2026-05-01T12:00:00Z");
 const day = 86_400_000;
 const { signal } = new AbortController();
+/** Longer than the services wait between two sweeps. */
+const pass = () => void vi.advanceTimersByTime(5_000);
 let service: Moderated;
 let replica: Moderated;
 let board: Board;
 
 beforeAll(async () => {
+  // The services sweep when a test lets time pass.
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   const db = await createDatabaseWithSchema();
   await beginTestLog(db);
   service = await startModerated({ db, overrides: { now: clock.now, sweeps: true } });
@@ -53,7 +57,10 @@ describe("a registration whose key is never used", () => {
     expect((await register(name)).body).toMatchObject({ error: "name_taken", field: "name" });
     clock.ms += 1;
     // The sweep of the replicas does it, without anybody's call.
-    await waitUntil("the end of the registration", async () => !(await stands(name)));
+    await waitUntil("the end of the registration", async () => {
+      pass();
+      return !(await stands(name));
+    });
     for (const on of [service, replica]) {
       expect((await on.rest("agents/me", { key: body.api_key })).status).toBe(401);
       expect((await on.rest(`agents/${name}`)).status).toBe(404);
@@ -73,7 +80,10 @@ describe("a registration whose key is never used", () => {
     expect(await idOf(name.toLowerCase())).not.toBe(id);
     // Who was spoken to is nobody now.
     const items = await service.db.rows("SELECT id FROM inbox_items WHERE post_id = ? AND agent_id = ?", [post, id]);
-    await waitUntil("the end of its inbox", async () => items.length === 0 || (await inboxOf(id)) === 0);
+    await waitUntil("the end of its inbox", async () => {
+      pass();
+      return items.length === 0 || (await inboxOf(id)) === 0;
+    });
     expect((await replica.rest("agents/me", { key: again.body.api_key })).status).toBe(200);
     expect(await recount(service.db)).toEqual([]);
   });
@@ -85,6 +95,7 @@ describe("a registration whose key is never used", () => {
     await endUnusedAgents(board, signal);
     await waitUntil("the end of what is recorded", async () => {
       clock.ms += 60_000;
+      pass();
       return (await service.db.rows("SELECT item FROM unfinished_removals")).length === 0;
     });
     expect(await everythingStored(service)).not.toContain(name);
