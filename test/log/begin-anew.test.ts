@@ -10,7 +10,8 @@ import { command, endedLog, expectNewLog, makeKey, origin } from "./ended-log.ts
 import { interrupt } from "./steps.ts";
 import { key } from "./support.ts";
 
-it("needs a new key and a new name", async () => {
+// These two mostly wait, so they run concurrently.
+it.concurrent("needs a new key and a new name", async () => {
   const board = await endedLog();
   const refused = await board.operate(...command);
   expect([refused.status, refused.notes.join()]).toEqual([2, expect.stringMatching(/has no key: first run keygen/)]);
@@ -24,7 +25,7 @@ it("needs a new key and a new name", async () => {
   await expectNewLog(board);
 });
 
-it("leaves a folder alone that a process uses", async () => {
+it.concurrent("leaves a folder alone that a process uses", async () => {
   const path = scratchFolder();
   const folder = await LogFolder.open(path, key);
   const tried = [LogFolder.archive(path, "before"), LogFolder.discard(path)];

@@ -5,7 +5,7 @@ import { formatVkey } from "../../src/tlog/notes/key.ts";
 import type { SignerKey } from "../../src/tlog/notes/signer-key.ts";
 import { type Outcome, operateWith } from "../operator/support.ts";
 import type { TestDatabase } from "../support/database.ts";
-import { testOrigin, untilPublished } from "../support/log.ts";
+import { publishAll, startLogReplica, testOrigin } from "../support/log.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
 import { urlOf } from "../support/process.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
@@ -27,12 +27,15 @@ export interface Ended {
 
 export async function endedLog(): Promise<Ended> {
   const dataDir = scratchFolder();
-  const { db, key: lost, boardLog } = await createLoggedDatabase();
-  const { url, rest, register, app } = await startService({ db, config: { boardLog, dataDir } });
+  const { db, key: lost } = await createLoggedDatabase();
+  const { rest, register, app } = await startService({ db });
   const author = await register("Zeno");
   await rest("posts", { key: author.key, body: { title: "A race", body: "one" } });
-  await untilPublished({ db, url });
   await app.close();
+  // A service would wait for a second before it takes the log over.
+  const replica = await startLogReplica(db.config, lost, dataDir);
+  await publishAll(db, replica);
+  await replica.publisher.stop();
   const [head] = await db.rows<{ note: string }>("SELECT note FROM log_head");
   const settings = { STOA_DATABASE_URL: urlOf(db.config), STOA_DATA_DIR: dataDir };
   const operate = (...args: string[]) => operateWith(settings, args);
