@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type LedgerUnderTest, startLedger } from "../ledger/support.ts";
 import { startCuttingProxy } from "../support/cutting-proxy.ts";
+import { createDatabaseWithSchema } from "../support/database.ts";
 import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
@@ -11,23 +12,40 @@ const databaseConnections = 8;
 /** How many of them reads may use, and how many writes. The other two are for work that must not wait. */
 const usable = 3;
 
+interface TwoReplicas {
+  service: LedgerUnderTest;
+  /** Another replica. What it registers is unknown to `service`. */
+  replica: LedgerUnderTest;
+  /** Of an agent that has written a post. */
+  key: string;
+}
+
+async function startTwo(): Promise<TwoReplicas> {
+  const config = { databaseConnections, databaseTimeoutMs: 60_000 };
+  const db = await createDatabaseWithSchema();
+  const [service, replica] = await Promise.all([startLedger({ config, db }), startLedger({ config, db })]);
+  const { key } = await service.register();
+  const first = await service.rest("posts", { key, body: { title: "The first post" } });
+  expect(first.status).toBe(201);
+  return { service, replica, key };
+}
+
 let service: LedgerUnderTest;
-/** Another replica. What it registers is unknown to `service`. */
 let replica: LedgerUnderTest;
 let key: string;
 
 beforeAll(async () => {
-  const config = { databaseConnections, databaseTimeoutMs: 60_000 };
-  service = await startLedger({ config });
-  replica = await startLedger({ config, db: service.db });
-  ({ key } = await service.register());
-  const first = await service.rest("posts", { key, body: { title: "The first post" } });
-  expect(first.status).toBe(201);
+  ({ service, replica, key } = await startTwo());
 });
 
 /** Makes 20 calls while a table is locked, and runs `work` when they hold all connections that they may use. */
-async function whileCallsWait(table: string, call: () => Promise<{ status: number }>, work: () => Promise<void>) {
-  const connection = await service.db.pool.getConnection();
+async function whileCallsWait(
+  table: string,
+  call: () => Promise<{ status: number }>,
+  work: () => Promise<void>,
+  { db } = service,
+) {
+  const connection = await db.pool.getConnection();
   await connection.query(`LOCK TABLES ${table} WRITE`);
   let ended = 0;
   const calls = Array.from({ length: 20 }, async () => {
@@ -37,8 +55,8 @@ async function whileCallsWait(table: string, call: () => Promise<{ status: numbe
   });
   try {
     await waitUntil(`${usable} waiting statements`, async () => {
-      const rows = await service.db.rows<{ db: string | null; State: string | null }>("SHOW FULL PROCESSLIST");
-      const waiting = rows.filter(({ db, State }) => db === service.db.config.database && /lock/i.test(State ?? ""));
+      const rows = await db.rows<{ db: string | null; State: string | null }>("SHOW FULL PROCESSLIST");
+      const waiting = rows.filter((row) => row.db === db.config.database && /lock/i.test(row.State ?? ""));
       return waiting.length >= usable;
     });
     await work();
@@ -50,10 +68,9 @@ async function whileCallsWait(table: string, call: () => Promise<{ status: numbe
   return new Set(await Promise.all(calls));
 }
 
-const createCommunity = (apiKey: string, headers = {}) =>
-  service.rest("communities", {
+const createCommunity = (apiKey: string, on = service) =>
+  on.rest("communities", {
     key: apiKey,
-    headers,
     body: { name: `c-${randomUUID().slice(0, 20)}`, title: "A community" },
   });
 
@@ -98,11 +115,11 @@ describe("while reads hold all other connections", () => {
   });
 });
 
-describe("while writes hold all other connections", () => {
-  const write = () => createCommunity(key);
-
+// Each has a board of its own, and they mostly wait: a read waits for a second for the record of the first use of its key.
+describe.concurrent("while writes hold all other connections", () => {
   it("reads go on, with keys that this process knows and with others, the ledger seals, and the service is ready", async () => {
     const { key: unknown } = await replica.register();
+    const write = () => createCommunity(key);
     const statuses = await whileCallsWait("communities", write, async () => {
       for (const each of [key, unknown, unknown])
         expect((await service.rest("agents/me", { key: each })).status).toBe(200);
@@ -115,12 +132,13 @@ describe("while writes hold all other connections", () => {
   });
 
   it("the first use of a key answers, although the response that holds the key cannot be erased yet", async () => {
+    const { service, replica, key } = await startTwo();
     const body = { name: `first-${randomUUID().slice(0, 8)}` };
     const headers = { "idempotency-key": randomUUID() };
     const { api_key } = (await replica.rest("agents/register", { body, headers })).body;
-    const statuses = await whileCallsWait("communities", write, async () => {
-      expect((await service.rest("agents/me", { key: api_key })).status).toBe(200);
-    });
+    const write = () => createCommunity(key, service);
+    const work = async () => expect((await service.rest("agents/me", { key: api_key })).status).toBe(200);
+    const statuses = await whileCallsWait("communities", write, work, service);
     expect(statuses).toEqual(new Set([201]));
     // The erasure waits for a connection behind the writes, and nobody waits for the erasure.
     const again = () => replica.rest("agents/register", { body, headers });
