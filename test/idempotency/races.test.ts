@@ -1,13 +1,13 @@
 // The same call many times at once, through two replicas, and what becomes of the others when one of them fails.
 import { randomUUID } from "node:crypto";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { asOperator, type LedgerUnderTest, startLedger, verifyLedger } from "../ledger/support.ts";
 import { askText } from "../services/replays.ts";
 import { startCuttingProxy } from "../support/cutting-proxy.ts";
-import type { TestDatabase } from "../support/database.ts";
+import { createDatabaseWithSchema, type TestDatabase } from "../support/database.ts";
 import { recount, rowCounts } from "../support/recount.ts";
 import { type Service, startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
@@ -18,17 +18,17 @@ let agent: { name: string; key: string };
 let postId: number;
 
 beforeAll(async () => {
-  service = await startLedger();
-  replica = await startLedger({ db: service.db });
+  const db = await createDatabaseWithSchema();
+  [service, replica] = await Promise.all([startLedger({ db }), startLedger({ db })]);
   agent = await service.register();
   postId = (await service.rest("posts", { key: agent.key, body: { title: "Discussed" } })).body.post.id;
 });
 
 const short = () => randomUUID().slice(0, 8);
-const post = (title: string, idempotencyKey: string, at: Service = service) =>
-  askText(at.url, "posts", { body: { title }, key: agent.key, headers: { "idempotency-key": idempotencyKey } });
-const postsTitled = async (title: string) =>
-  (await service.db.rows("SELECT id FROM posts WHERE title = ?", [title])).length;
+const post = (title: string, idempotencyKey: string, at: Service = service, { key } = agent) =>
+  askText(at.url, "posts", { body: { title }, key, headers: { "idempotency-key": idempotencyKey } });
+const postsTitled = async (title: string, { db }: Service = service) =>
+  (await db.rows("SELECT id FROM posts WHERE title = ?", [title])).length;
 
 describe("ten repeats at once through two replicas", () => {
   it.each([
@@ -94,7 +94,10 @@ describe("ten repeats at once through two replicas", () => {
 });
 
 /** Locks the community that posts go to, so that calls stand still in their midst. */
-async function lockGeneral(db: TestDatabase): Promise<{ release(): Promise<void> }> {
+async function lockGeneral(
+  db: TestDatabase,
+  { onTestFinished }: Pick<TestContext, "onTestFinished">,
+): Promise<{ release(): Promise<void> }> {
   const connection = await db.pool.getConnection();
   await connection.beginTransaction();
   await connection.query("SELECT id FROM communities WHERE name = 'general' FOR UPDATE");
@@ -124,9 +127,9 @@ const inserting = /^INSERT INTO posts/;
 const claiming = /^INSERT INTO idempotency_replies/;
 
 describe("a repeat that comes while the first call is in its midst", () => {
-  it("waits for it, and gets its reply", async () => {
+  it("waits for it, and gets its reply", async (test) => {
     const [title, key] = [`Post ${short()}`, randomUUID()];
-    const lock = await lockGeneral(service.db);
+    const lock = await lockGeneral(service.db, test);
     const first = post(title, key);
     await waiting(service.db, inserting);
     const second = post(title, key, replica);
@@ -136,9 +139,9 @@ describe("a repeat that comes while the first call is in its midst", () => {
     expect(await postsTitled(title)).toBe(1);
   });
 
-  it("with other content is not refused until the first call is done", async () => {
+  it("with other content is not refused until the first call is done", async (test) => {
     const [title, key] = [`Post ${short()}`, randomUUID()];
-    const lock = await lockGeneral(service.db);
+    const lock = await lockGeneral(service.db, test);
     const first = post(title, key);
     await waiting(service.db, inserting);
     const second = post("Something else", key, replica);
@@ -147,11 +150,11 @@ describe("a repeat that comes while the first call is in its midst", () => {
     expect([(await first).status, (await second).status]).toEqual([201, 400]);
   });
 
-  it("is the first if the first call loses its COMMIT, and that one then gets the replay", async () => {
+  it("is the first if the first call loses its COMMIT, and that one then gets the replay", async (test) => {
     const [title, key] = [`Post ${short()}`, randomUUID()];
     const proxy = await startCuttingProxy(service.db.config);
     const cut = await startService({ db: service.db, config: { database: proxy.config } });
-    const lock = await lockGeneral(service.db);
+    const lock = await lockGeneral(service.db, test);
     const first = post(title, key, cut);
     await waiting(service.db, inserting);
     const second = post(title, key, replica);
@@ -165,9 +168,9 @@ describe("a repeat that comes while the first call is in its midst", () => {
     expect(await postsTitled(title)).toBe(1);
   });
 
-  it("takes its place when its client goes away", async () => {
+  it("takes its place when its client goes away", async (test) => {
     const [title, key] = [`Post ${short()}`, randomUUID()];
-    const lock = await lockGeneral(service.db);
+    const lock = await lockGeneral(service.db, test);
     const leave = new AbortController();
     const first = fetch(`${service.url}/api/v1/posts`, {
       method: "POST",
@@ -188,10 +191,11 @@ describe("a repeat that comes while the first call is in its midst", () => {
     expect(await recount(service.db)).toEqual([]);
   });
 
-  it("takes its place when its deadline passes", async () => {
+  // These two mostly wait, so they run concurrently.
+  it.concurrent("takes its place when its deadline passes", async (test) => {
     const [title, key] = [`Post ${short()}`, randomUUID()];
     const headers = { authorization: `Bearer ${agent.key}`, "idempotency-key": key };
-    const lock = await lockGeneral(service.db);
+    const lock = await lockGeneral(service.db, test);
     const first = service.connect(PostService, "grpc").createPost({ title }, { headers, timeoutMs: 1_500 });
     const outcome = first.catch((error: unknown) => ConnectError.from(error).code);
     let isOver = false;
@@ -208,20 +212,24 @@ describe("a repeat that comes while the first call is in its midst", () => {
     expect(await postsTitled(title)).toBe(1);
   });
 
-  it("is 503 with a time to wait, as is the first, when the wait for a lock takes too long; nothing is half-done", async () => {
+  it.concurrent("is 503 with a time to wait, as is the first, when the wait for a lock takes too long; nothing is half-done", async (test) => {
     const [title, key] = [`Post ${short()}`, randomUUID()];
-    const kept = await service.db.rows("SELECT id FROM idempotency_replies");
-    const impatient = await startService({ db: service.db, config: { databaseTimeoutMs: 2_000 } });
-    const lock = await lockGeneral(service.db);
-    const replies = await Promise.all([post(title, key, impatient), post(title, key, impatient)]);
+    const db = await createDatabaseWithSchema();
+    const config = { databaseTimeoutMs: 2_000 };
+    const [patient, impatient] = await Promise.all([startService({ db }), startService({ db, config })]);
+    const author = await patient.register();
+    await post("Kept", randomUUID(), patient, author);
+    const kept = await db.rows("SELECT id FROM idempotency_replies");
+    const lock = await lockGeneral(db, test);
+    const replies = await Promise.all([post(title, key, impatient, author), post(title, key, impatient, author)]);
     for (const { status, text } of replies) {
       expect([status, JSON.parse(text)]).toMatchObject([503, { error: "unavailable", retry_after_seconds: 1 }]);
     }
     await lock.release();
-    expect(await postsTitled(title)).toBe(0);
-    expect(await service.db.rows("SELECT id FROM idempotency_replies")).toHaveLength(kept.length);
-    expect(await post(title, key)).toMatchObject({ status: 201, replayed: null });
-    expect(await post(title, key)).toMatchObject({ status: 201, replayed: "true" });
+    expect(await postsTitled(title, patient)).toBe(0);
+    expect(await db.rows("SELECT id FROM idempotency_replies")).toHaveLength(kept.length);
+    expect(await post(title, key, patient, author)).toMatchObject({ status: 201, replayed: null });
+    expect(await post(title, key, patient, author)).toMatchObject({ status: 201, replayed: "true" });
   });
 });
 
