@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { splitStatements } from "../../src/store/schema/migration-files.ts";
-import { askRest } from "../support/service.ts";
+import { askRest } from "../support/ask-rest.ts";
 import { waitUntil } from "../support/wait.ts";
 import {
   copyMade,

@@ -2,7 +2,7 @@
 import { chmodSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { askRest } from "../support/service.ts";
+import { askRest } from "../support/ask-rest.ts";
 import { dataDir, expectOneAccount, home, isRoot, ownersIn, start, useHomes, usersOf } from "./support.ts";
 
 useHomes();

@@ -13,8 +13,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
+import { askRest } from "../support/ask-rest.ts";
 import { ServiceProcess } from "../support/process.ts";
-import { askRest } from "../support/service.ts";
 
 export const isRoot = process.getuid?.() === 0;
 export let home: string;
