@@ -13,7 +13,8 @@ import { functions } from "../tlog/node-functions.ts";
 import { expectToGoOn, publishedLog, restoreBackup } from "./recovery-support.ts";
 import { GrowingLog, receiptEntry } from "./support.ts";
 
-it("a database that lost nothing goes on as it is, also after a restore; programs get the result as JSON", async () => {
+// Each has a board of its own, and they mostly wait: for programs, and for replicas that take a log over.
+it.concurrent("a database that lost nothing goes on as it is, also after a restore; programs get the result as JSON", async () => {
   const board = await publishedLog();
   const { test } = board.log;
   await test.rows("UPDATE log_head SET restored = 1");
@@ -26,7 +27,7 @@ it("a database that lost nothing goes on as it is, also after a restore; program
   await expectToGoOn(board, 600);
 });
 
-it("entries that are lost are put back from the folder, and one more tells of them", async () => {
+it.concurrent("entries that are lost are put back from the folder, and one more tells of them", async () => {
   const board = await publishedLog();
   const published = await board.log.test.rows("SELECT * FROM log_entries ORDER BY idx");
   await restoreBackup(board, 250);
@@ -40,7 +41,7 @@ it("entries that are lost are put back from the folder, and one more tells of th
   await expectToGoOn(board, 601);
 });
 
-it("a database that contradicts what was published is left as it is", async () => {
+it.concurrent("a database that contradicts what was published is left as it is", async () => {
   const board = await publishedLog();
   await restoreBackup(board, 300);
   await board.log.grow(5, (index) => receiptEntry(index + 5000));
@@ -52,7 +53,7 @@ it("a database that contradicts what was published is left as it is", async () =
   expect((await board.log.head()).restored).toBe(before.restored);
 });
 
-it("a post whose edit was lost with the restore is proved with the text that it has again", async () => {
+it.concurrent("a post whose edit was lost with the restore is proved with the text that it has again", async () => {
   const dataDir = scratchFolder();
   const { db, key, boardLog } = await createLoggedDatabase();
   const first = await startService({ db, config: { boardLog, dataDir } });
@@ -83,7 +84,7 @@ it("a post whose edit was lost with the restore is proved with the text that it 
   expect(out.filter((line) => /log_|salt/.test(line))).toEqual([]);
 });
 
-it("a backup that is restored freezes the log until it was compared with what was published", async () => {
+it.concurrent("a backup that is restored freezes the log until it was compared with what was published", async () => {
   const board = await publishedLog();
   const file = join(scratchFolder(), "backup.sql");
   const { config } = board.log.test;
