@@ -1,27 +1,50 @@
 // What is served while the database contradicts what was published, or the log is frozen.
-import { beforeAll, expect, it, vi } from "vitest";
-import { PublishedTree } from "../../src/log/publisher/published-tree.ts";
-import { Publisher } from "../../src/log/publisher/publisher.ts";
-import { afterTest } from "../support/after-test.ts";
+import { beforeAll, expect, it } from "vitest";
 import { untilPublished } from "../support/log.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
-import { type Service, startService } from "../support/service.ts";
+import { type Reply, type Service, startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
-let service: Service;
+/** A board with a post that its log has published. */
+interface Board extends Service {
+  post: number;
+  create(title: string): Promise<number>;
+}
+
+let service: Board;
 let key: string;
 let post: number;
 const rows: Service["db"]["rows"] = (sql, params) => service.db.rows(sql, params);
 const rest: Service["rest"] = (path, ask) => service.rest(path, ask);
-const create = async (title: string): Promise<number> =>
-  (await rest("posts", { key, body: { title, body: "Achilles" } })).body.post.id;
+/** A board whose log is frozen, and the reply to who asks for the proof of what was written then. */
+let frozen: Board & { checkpoint: string; reply: Promise<Reply> };
+
+async function startBoard(): Promise<Board & { key: string }> {
+  const { db, boardLog } = await createLoggedDatabase();
+  const started = await startService({ db, config: { boardLog } });
+  const { key } = await started.register();
+  const create = async (title: string): Promise<number> =>
+    (await started.rest("posts", { key, body: { title, body: "Achilles" } })).body.post.id;
+  const post = await create("A race");
+  await untilPublished(started);
+  return { ...started, key, post, create };
+}
+
+async function freeze(board: Board): Promise<typeof frozen> {
+  const checkpoint = await (await fetch(`${board.url}/log/checkpoint`)).text();
+  await board.db.rows("UPDATE log_head SET restored = 1");
+  // A look that began before this adds what it finds.
+  await waitUntil("the warning", async () => /frozen/.test((await board.rest("/readyz")).body.warning));
+  const late = await board.create("While it is frozen");
+  return { ...board, checkpoint, reply: board.rest(`posts/${late}/proof`) };
+}
 
 beforeAll(async () => {
-  const { db, boardLog } = await createLoggedDatabase();
-  service = await startService({ db, config: { boardLog } });
-  ({ key } = await service.register());
-  post = await create("A race");
-  await untilPublished(service);
+  const [board, other] = await Promise.all([startBoard(), startBoard()]);
+  ({ key, post } = board);
+  service = board;
+  // Its reply takes 5 seconds. The other tests run meanwhile.
+  frozen = await freeze(other);
 });
 
 it("a text that was changed in the database is not proved, and the operator is warned until it is restored", async () => {
@@ -57,7 +80,7 @@ it("a text or removal is looked for among the newest 10,000 entries of its item,
   const noText = `None of the newest 10000 entries of this post has a text. ${advice}`;
   expect(await said("proof")).toEqual([404, "not_found", noText]);
   // What has just been removed is waited for.
-  const other = await create("Another race");
+  const other = await service.create("Another race");
   await add(-20_000, '{"content":"edited"}', other);
   expect((await rest(`posts/${other}`, { method: "DELETE", key })).status).toBe(200);
   expect((await fetch(`${service.url}/api/v1/posts/${other}/proof?of=removal`)).status).toBe(200);
@@ -122,43 +145,20 @@ it("a tile or an entry that was changed in the database is not served", async ()
   expect((await fetch(`${other.url}/log/checkpoint`)).status).toBe(200);
 });
 
-/** Makes each wait for the log a hundred times shorter. @returns how long they would be, in milliseconds: no other time passes */
-function shortenWaits(): number[] {
-  const waits: number[] = [];
-  const { exceeds } = PublishedTree.prototype;
-  vi.useFakeTimers({ toFake: ["performance"] });
-  vi.spyOn(PublishedTree.prototype, "exceeds").mockImplementation(function (this: PublishedTree, size, ms, waiter) {
-    waits.push(ms);
-    return exceeds.call(this, size, ms / 100, waiter);
-  });
-  afterTest(() => {
-    vi.useRealTimers();
-    vi.restoreAllMocks();
-  });
-  return waits;
-}
-
 it("while the log is frozen the board writes on, and a proof of what is new waits 5 seconds and then gets 503", async () => {
-  const before = await (await fetch(`${service.url}/log/checkpoint`)).text();
-  await rows("UPDATE log_head SET restored = 1");
-  const late = await create("While it is frozen");
-  // The first look may have begun before.
-  const looks = vi.spyOn(Publisher.prototype, "obstacle", "get");
-  await waitUntil("two looks of the sequencer", () => looks.mock.calls.length >= 2);
-  const waits = shortenWaits();
-  expect(await rest(`posts/${late}/proof`)).toMatchObject({
+  const { db, rest, url, checkpoint } = frozen;
+  expect(await frozen.reply).toMatchObject({
     status: 503,
     body: { error: "unavailable", message: "The log does not have this yet.", retry_after_seconds: 1 },
   });
-  expect(waits).toEqual([5_000]);
-  expect(await (await fetch(`${service.url}/log/checkpoint`)).text()).toBe(before);
+  expect(await (await fetch(`${url}/log/checkpoint`)).text()).toBe(checkpoint);
   expect((await rest("/readyz")).body.warning).toMatch(
     /^The log is frozen, and nothing is added to it\. .* recover --log/,
   );
   // A text is compared with its newest commitment although other entries wait.
-  await create("Another while it is frozen");
-  expect(await rows("SELECT id FROM log_outbox")).not.toEqual([]);
-  await rows("UPDATE posts SET body = 'The tortoise' WHERE id = ?", [post]);
-  const { message } = (await rest(`posts/${post}/proof`)).body;
-  expect(message).toBe(`The text of post ${post} contradicts what the log has committed to.`);
+  await frozen.create("Another while it is frozen");
+  expect(await db.rows("SELECT id FROM log_outbox")).not.toEqual([]);
+  await db.rows("UPDATE posts SET body = 'The tortoise' WHERE id = ?", [frozen.post]);
+  const { message } = (await rest(`posts/${frozen.post}/proof`)).body;
+  expect(message).toBe(`The text of post ${frozen.post} contradicts what the log has committed to.`);
 });
