@@ -43,7 +43,8 @@ export class GrowingLog {
 
   constructor(test: TestDatabase) {
     this.test = test;
-    this.db = new Database({ address: test.config, connections: 4 });
+    // A long log grows in one transaction, which takes a busy server longer than a service would wait.
+    this.db = new Database({ address: test.config, connections: 4, timeoutMs: Number.POSITIVE_INFINITY });
     afterFile(() => this.db.close());
   }
 
