@@ -1,5 +1,6 @@
 // What the board has of an agent, as the agent gets it.
 import type { MessageShape } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
 import { beforeAll, describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { ExportRecordSchema, ExportType } from "../../gen/stoa/v1/export_pb.js";
@@ -146,7 +147,8 @@ describe("an export", () => {
   });
 });
 
-describe("while the client reads slowly", () => {
+// These partly wait for time to pass, so they run concurrently, each with a writer of its own.
+describe.concurrent("while the client reads slowly", () => {
   /** An agent whose words are more than what is on its way to a client at a time. */
   async function verbose(): Promise<Agent & { posts: number[] }> {
     const writer = await service.register();
@@ -168,8 +170,20 @@ describe("while the client reads slowly", () => {
       [name],
     );
 
-  it("whatever stands all the time comes once, although the agent writes and deletes", async () => {
+  /** An agent whose words are more than a connection holds for a client that does not read. */
+  async function endless(): Promise<Agent & { posts: number[] }> {
     const writer = await verbose();
+    for (let doubled = 0; doubled < 3; doubled++) await double(writer);
+    return writer;
+  }
+
+  let writers: (Agent & { posts: number[] })[];
+  beforeAll(async () => {
+    writers = [await verbose(), await endless(), await endless()];
+  });
+
+  it("whatever stands all the time comes once, although the agent writes and deletes", async () => {
+    const writer = writers[0] as (typeof writers)[number];
     const records = open(writer);
     const read: { type: ExportType; id: number }[] = [];
     const take = async () => {
@@ -195,15 +209,8 @@ describe("while the client reads slowly", () => {
     expect(read.at(-1)?.type).toBe(ExportType.END);
   });
 
-  /** An agent whose words are more than a connection holds for a client that does not read. */
-  async function endless(): Promise<Agent> {
-    const writer = await verbose();
-    for (let doubled = 0; doubled < 3; doubled++) await double(writer);
-    return writer;
-  }
-
   it("a second export is refused, until the first has ended or its client has left", async () => {
-    const writer = await endless();
+    const writer = writers[1] as Agent;
     const controller = new AbortController();
     const first = await fetchExport(writer, {}, controller.signal);
     const refused = await fetchExport(writer);
@@ -214,21 +221,30 @@ describe("while the client reads slowly", () => {
     expect(linesOf(await (await fetchExport(agent)).text()).at(-1).type).toBe("end");
     controller.abort();
     await expect(first.text()).rejects.toThrow();
-    await waitUntil("the end of the first", async () => {
-      const reply = await fetchExport(writer);
-      const [head] = linesOf(await reply.text());
-      return reply.status === 200 && head.type === "export";
-    });
-    // One by RPC gives its place back, too.
+    // One by RPC gets its place, and gives it back, too.
     const another = new AbortController();
-    const stream = open(writer, another.signal);
-    await stream.next();
+    await waitUntil("the end of the first", () =>
+      open(writer, another.signal)
+        .next()
+        .then(
+          ({ value }) => value.record?.type === ExportType.EXPORT,
+          (error) => {
+            expect(error).toMatchObject({ code: Code.ResourceExhausted });
+            return false;
+          },
+        ),
+    );
     another.abort();
-    await waitUntil("the end of the one by RPC", async () => (await fetchExport(writer)).status === 200);
+    const last = new AbortController();
+    await waitUntil(
+      "the end of the one by RPC",
+      async () => (await fetchExport(writer, {}, last.signal)).status === 200,
+    );
+    last.abort();
   });
 
   it("the end of the agent ends it, without the last record", async () => {
-    const writer = await endless();
+    const writer = writers[2] as Agent;
     const reply = await fetchExport(writer);
     // The keys of all streams are looked up together.
     const beside = await fetch(`${service.url}/api/v1/agents/me/inbox/stream?follow=true`, {
