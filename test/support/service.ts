@@ -94,7 +94,8 @@ function testConfig(db: TestDatabase, changes: Partial<Config> = {}): Config {
     migrationDatabase: undefined,
     ledgerTriggers: true,
     databaseConnections: 16,
-    databaseTimeoutMs: 10_000,
+    // Patience alone: tests of this time set one of their own.
+    databaseTimeoutMs: 60_000,
     databaseWaitMs: 0,
     dataDir: "/nonexistent", // startService gives each service one of its own
     minFreeMiB: "default",
