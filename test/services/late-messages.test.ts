@@ -7,7 +7,11 @@ import { beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { VotePostRequestSchema } from "../../gen/stoa/v1/post_service_pb.js";
 import { afterFile } from "../support/after-file.ts";
 import { afterTest } from "../support/after-test.ts";
+import { serverOf } from "../support/database-link.ts";
 import { type Agent, type Moderated, operatorToken, spam, startModerated } from "../support/moderation.ts";
+import { startRelay } from "../support/relay.ts";
+import { startService } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
 
 let service: Moderated;
 let post: number;
@@ -28,17 +32,20 @@ const becomeOld = () => void vi.advanceTimersByTime(200);
 /** Sends the body of a request. @returns the status, and the code of the error */
 type Finish = (body: string | Uint8Array) => Promise<unknown>;
 
-function beginHttp1(path: string, method: string, key: string): Finish {
+function beginHttp1(path: string, method: string, key: string, url = service.url): Finish {
   const headers = {
     authorization: `Bearer ${key}`,
     "content-type": "application/json",
     "transfer-encoding": "chunked",
   };
-  const sent = request(service.url + path, { method, headers });
+  const sent = request(url + path, { method, headers });
+  // A refusal may come before the body, and then nobody reads that.
+  const replied = once(sent, "response");
+  sent.on("error", () => undefined);
   sent.flushHeaders();
   return async (body) => {
     sent.end(body);
-    const [response] = (await once(sent, "response")) as [IncomingMessage];
+    const [response] = (await replied) as [IncomingMessage];
     const text = Buffer.concat(await response.toArray()).toString();
     return [response.statusCode, JSON.parse(text).error ?? JSON.parse(text).code];
   };
@@ -49,10 +56,12 @@ function beginGrpc(path: string, key: string): Finish {
   afterFile(() => session.destroy());
   const fields = { authorization: `Bearer ${key}`, "content-type": "application/grpc", te: "trailers" };
   const stream = session.request({ ":method": "POST", ":path": path, ...fields }, { endStream: false });
+  const ended = once(stream.resume(), "trailers");
+  stream.on("error", () => undefined);
   return async (body) => {
     const frame = Buffer.from([0, 0, 0, 0, body.length]);
     stream.end(Buffer.concat([frame, Buffer.from(body as Uint8Array)]));
-    const [trailers] = await once(stream.resume(), "trailers");
+    const [trailers] = await ended;
     return trailers["grpc-status"];
   };
 }
@@ -104,6 +113,31 @@ it.each(ends)("changes nothing if %s", async (_what, end, rest, connectCode, grp
   const [rows] = await service.db.rows(`SELECT (SELECT COUNT(*) FROM communities WHERE name = 'late') AS communities,
     (SELECT COUNT(*) FROM reports) AS reports, (SELECT upvotes FROM posts WHERE id = ${post}) AS upvotes`);
   expect(rows).toEqual({ communities: 0, reports: 0, upvotes: 0 });
+});
+
+it.each([
+  ["/api/v1/posts/1/vote", '{"vote":1}', [401, "unauthorized"]],
+  ["/stoa.v1.PostService/VotePost", '{"id":"1","vote":1}', [401, "unauthenticated"]],
+])("changes nothing if the key has ended while it was looked up for %s", async (path, body, expected) => {
+  const { key, name } = await service.register();
+  const passOn: (() => void)[] = [];
+  const relay = await startRelay(serverOf(service.db.config), (client, server) => {
+    client.pipe(server);
+    server.on("data", (bytes) => {
+      const answer = () => void client.write(bytes);
+      if (passOn.length === 0 && bytes.includes(name)) passOn.push(answer);
+      else answer();
+    });
+  });
+  const { socketPath: _, ...account } = service.db.config;
+  const config = { ...account, host: "127.0.0.1", port: relay.port };
+  const { url } = await startService({ db: { ...service.db, config } });
+  const finish = beginHttp1(path, "POST", key, url);
+  await waitUntil("the answer to the look-up, which is held back", () => passOn.length > 0);
+  expect((await service.rest("agents/me/key", { key, body: { grace_seconds: 0 } })).status).toBe(201);
+  becomeOld();
+  passOn[0]?.();
+  expect(await finish(body)).toEqual(expected);
 });
 
 it("is served if nothing has changed, and so are the operator's", async () => {

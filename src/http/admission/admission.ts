@@ -22,7 +22,7 @@ interface AdmissionOptions {
   log: FastifyBaseLogger;
 }
 
-/** How long after its admission a call's message is late, in milliseconds. */
+/** How long after the beginning of its admission a call's message is late, in milliseconds. */
 export const lateMs = 100;
 
 /**

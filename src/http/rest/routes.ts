@@ -83,9 +83,9 @@ function createServe(endpoints: readonly Endpoint[], ignoresBody: boolean, optio
     let read: CheckedRead | undefined;
     try {
       // Credentials come before the body: a request without them is answered before its body is read.
+      const lateAt = performance.now() + lateMs;
       const admitted = admit(context);
       let caller = admitted === undefined ? undefined : await admitted;
-      const lateAt = performance.now() + lateMs;
       if (isStream) streams.add(context);
       const { request } = context;
       const body = context.body === undefined ? undefined : await bodies.read(context.body, request);

@@ -62,13 +62,13 @@ async function serve({ rpc, call, admit }: Endpoint, exchange: UnaryExchange): P
   try {
     if (timeout.timeoutMs !== undefined) abortAfter(timeout.timeoutMs, context);
     let caller: Admitted["caller"];
+    const lateAt = performance.now() + lateMs;
     try {
       const admitted = admit(context);
       if (admitted !== undefined) caller = await admitted;
     } catch (error) {
       throw refuse(context, error);
     }
-    const lateAt = performance.now() + lateMs;
     exchange.checkHead();
     const message = await exchange.read();
     if (caller !== undefined && performance.now() > lateAt) caller = await admit(context, caller);
