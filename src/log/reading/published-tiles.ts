@@ -20,6 +20,8 @@ import type { PublishedTree, Waiter } from "../publisher/published-tree.ts";
 
 /** How many full tiles are kept: a tile has 16 KiB with its inner hashes, so these are 4 MiB. */
 const maxTiles = 256;
+/** For how many full tiles the upper hashes are kept: these are some 5 MiB, and serve proofs of 1,000,000 entries. */
+const maxCrowns = 4_096;
 /** For how many full tiles the hash of their bytes is kept. These hashes take some 3 MiB, and cover 4,000,000 entries. */
 const maxVerified = 16_384;
 /** How many tiles one statement reads for several callers: 128 KiB. */
@@ -43,7 +45,10 @@ export class PublishedTiles {
   readonly #published: PublishedTree;
   readonly #stopping: AbortSignal;
   readonly #find: LookUp<TileName, Uint8Array>;
-  readonly #cache = new LRUCache<string, TileTree>({ max: maxTiles });
+  readonly #caches = {
+    tiles: new LRUCache<string, TileTree>({ max: maxTiles }),
+    crowns: new LRUCache<string, TileTree>({ max: maxCrowns }),
+  };
   /** SHA-256 of the bytes of full tiles that were verified, by their paths. */
   readonly #verified = new LRUCache<string, string>({ max: maxVerified });
   #opened: { tree: SignedTree; tiles: Promise<TiledTree> } | undefined;
@@ -115,9 +120,10 @@ export class PublishedTiles {
     const { tree } = this;
     return verified(async () => {
       const tiles = await this.#open(tree);
-      const leaf = await tiles.subtree({ height: 0, index: idx });
+      // At the same time, so that they share what is read.
+      const [leaf, hashes] = await Promise.all([tiles.subtree({ height: 0, index: idx }), proveInclusion(tiles, idx)]);
       if (!equalBytes(leaf, treeHasher.leaf(toUtf8(entry)))) throw damagedEntry(idx);
-      return { hashes: await proveInclusion(tiles, idx), tree };
+      return { hashes, tree };
     });
   }
 
@@ -170,7 +176,7 @@ export class PublishedTiles {
   /** The tiles of a tree. Requests share those of the newest tree, so the end of a request must not stop a read. */
   #open(tree: SignedTree): Promise<TiledTree> {
     if (this.#opened?.tree !== tree) {
-      const tiles = TiledTree.open(tree, (tile) => this.#read(this.#stopping, tile), sha256, this.#cache);
+      const tiles = TiledTree.open(tree, (tile) => this.#read(this.#stopping, tile), sha256, this.#caches);
       const opened = { tree, tiles };
       this.#opened = opened;
       tiles.catch(() => {

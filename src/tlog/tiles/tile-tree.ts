@@ -52,6 +52,12 @@ export class TileTree {
     return this.#hashes.subarray(0, this.width * hashBytes);
   }
 
+  /** All hashes of one height, from left to right. */
+  hashesAt(height: number): Uint8Array {
+    const first = this.#first[height] as number;
+    return this.#hashes.subarray(first * hashBytes, (first + (this.width >> height)) * hashBytes);
+  }
+
   /** The hash of a perfect subtree of the tile. @throws TlogError `out_of_range` if the tile does not cover it */
   hash(height: number, index: number): Uint8Array {
     const first = this.#first[height];

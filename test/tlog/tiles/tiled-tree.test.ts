@@ -54,14 +54,48 @@ describe("a tree in tiles", () => {
   });
 
   it("shares verified full tiles with the trees of later checkpoints", async () => {
-    const cache = new Map<string, TileTree>();
+    const tiles = new Map<string, TileTree>();
     const { paths, read } = watched();
-    await proveInclusion(await TiledTree.open({ size, root }, read, sha256, cache), 1000);
-    expect([...cache.keys()].toSorted()).toEqual(["tile/0/003", "tile/1/000"]);
-    expect(cache.get("tile/0/003")?.bytes).toEqual(new Uint8Array(log.read({ level: 0, index: 3, width: 256 })));
+    await proveInclusion(await TiledTree.open({ size, root }, read, sha256, { tiles }), 1000);
+    expect([...tiles.keys()].toSorted()).toEqual(["tile/0/003", "tile/1/000"]);
+    expect(tiles.get("tile/0/003")?.bytes).toEqual(new Uint8Array(log.read({ level: 0, index: 3, width: 256 })));
     const before = paths.length;
-    await proveInclusion(await TiledTree.open({ size, root }, read, sha256, cache), 1001);
+    await proveInclusion(await TiledTree.open({ size, root }, read, sha256, { tiles }), 1001);
     expect(paths.slice(before).every((path) => path.includes(".p/"))).toBe(true);
+  });
+
+  describe("of which it keeps the crowns alone", () => {
+    const forgetful = { get: () => undefined, set: () => undefined };
+
+    it("gives the same proofs, for each of which it reads a tile once", async () => {
+      const { paths, read } = watched();
+      const tree = await TiledTree.open({ size, root }, read, sha256, { tiles: forgetful, crowns: new Map() });
+      const whole = await log.open();
+      await proveInclusion(tree, 1000);
+      for (let index = 768; index < 1024; index++) {
+        const before = paths.length;
+        expect(await proveInclusion(tree, index)).toEqual(await proveInclusion(whole, index));
+        expect(paths.slice(before).toSorted()).toEqual(["tile/0/003", "tile/1/000"]);
+      }
+    });
+
+    it("refuses a tile that was changed since it was verified, where a proof needs it", async () => {
+      let changed: number | undefined;
+      const { read } = watched((tile, bytes) =>
+        tile.level === 0 && tile.index === 3 ? bytes.map((byte, at) => (at === changed ? byte ^ 1 : byte)) : bytes,
+      );
+      const tree = await TiledTree.open({ size, root }, read, sha256, { tiles: forgetful, crowns: new Map() });
+      const proof = await proveInclusion(tree, 1000);
+      // 1000 is in the block of the entries 992 to 1007.
+      for (const entry of [992, 1000, 1001, 1007]) {
+        changed = (entry - 768) * 32;
+        await expect(proveInclusion(tree, 1000)).rejects.toMatchObject({ code: "wrong_tile" });
+      }
+      for (const entry of [768, 991, 1008, 1023]) {
+        changed = (entry - 768) * 32;
+        expect(await proveInclusion(tree, 1000)).toEqual(proof);
+      }
+    });
   });
 
   it("knows the roots of all older sizes, and the range to which one appends", async () => {
