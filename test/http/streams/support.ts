@@ -142,13 +142,14 @@ async function* readRest(url: string, kind: Kind, { signal, headers }: CallOptio
     signal: signal ?? null,
   });
   if (response.status !== 200) throw new Refusal(fromShape((await response.json()) as Shape, response.status));
-  let last = "";
+  let text = "";
   for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-    last = Buffer.from(chunk).toString();
-    if (last.includes('"ok":false')) break;
-    yield last;
+    // A failure may come in one piece with the messages before it, or in two.
+    text += Buffer.from(chunk).toString();
+    if (/"ok":false.*\}\n/.test(text)) break;
+    yield text;
   }
-  const [, event] = /^(?:event: error\ndata: )?(\{"ok":false.*\})\n+$/.exec(last) ?? [];
+  const [, event] = /^(?:data: )?(\{"ok":false.*\})\n+$/m.exec(text) ?? [];
   if (event !== undefined) throw new Refusal(fromShape(JSON.parse(event)));
 }
 
