@@ -31,12 +31,11 @@ export const restore: OperatorCommand = {
         await restoreBackup({ ...addresses, header, content: content(), db, signal });
         out(`restored ${file}: ${describeBackup(header)}`);
         const { finding, count } = await verifyRestored(db, signal);
-        if (finding === undefined) {
-          out(`the ledger verifies: receipts 1 to ${count}`);
-          return exitStatus.done;
-        }
-        out(`the ledger does not verify, as when the backup was made: receipt ${finding.seq}: ${finding.message}`);
-        return exitStatus.found;
+        const isSound = finding === undefined;
+        if (isSound) out(`the ledger verifies: receipts 1 to ${count}`);
+        else out(`the ledger does not verify, as when the backup was made: receipt ${finding.seq}: ${finding.message}`);
+        out("now run recover --log: until then no log goes on or begins, and without a log no day is sealed");
+        return isSound ? exitStatus.done : exitStatus.found;
       }),
     );
   },

@@ -149,8 +149,10 @@ describe("an export", () => {
 
 // These partly wait for time to pass, so they run concurrently, each with a writer of its own.
 describe.concurrent("while the client reads slowly", () => {
+  type Writer = Agent & { posts: number[] };
+
   /** An agent whose words are more than what is on its way to a client at a time. */
-  async function verbose(): Promise<Agent & { posts: number[] }> {
+  async function verbose(): Promise<Writer> {
     const writer = await service.register();
     const body = "😀".repeat(10_000);
     await times(5, (n) => service.post(writer, { title: `Post ${n}`, body }));
@@ -171,19 +173,23 @@ describe.concurrent("while the client reads slowly", () => {
     );
 
   /** An agent whose words are more than a connection holds for a client that does not read. */
-  async function endless(): Promise<Agent & { posts: number[] }> {
+  async function endless(): Promise<Writer> {
     const writer = await verbose();
     for (let doubled = 0; doubled < 3; doubled++) await double(writer);
     return writer;
   }
 
-  let writers: (Agent & { posts: number[] })[];
+  let steady: Writer;
+  let busy: Writer;
+  let leaving: Writer;
   beforeAll(async () => {
-    writers = [await verbose(), await endless(), await endless()];
+    steady = await verbose();
+    busy = await endless();
+    leaving = await endless();
   });
 
   it("whatever stands all the time comes once, although the agent writes and deletes", async () => {
-    const writer = writers[0] as (typeof writers)[number];
+    const writer = steady;
     const records = open(writer);
     const read: { type: ExportType; id: number }[] = [];
     const take = async () => {
@@ -210,7 +216,7 @@ describe.concurrent("while the client reads slowly", () => {
   });
 
   it("a second export is refused, until the first has ended or its client has left", async () => {
-    const writer = writers[1] as Agent;
+    const writer = busy;
     const controller = new AbortController();
     const first = await fetchExport(writer, {}, controller.signal);
     const refused = await fetchExport(writer);
@@ -244,7 +250,7 @@ describe.concurrent("while the client reads slowly", () => {
   });
 
   it("the end of the agent ends it, without the last record", async () => {
-    const writer = writers[2] as Agent;
+    const writer = leaving;
     const reply = await fetchExport(writer);
     // The keys of all streams are looked up together.
     const beside = await fetch(`${service.url}/api/v1/agents/me/inbox/stream?follow=true`, {

@@ -134,9 +134,7 @@ export class SignedLog {
 async function readTree(source: LogFiles, note: Uint8Array, key: NoteKey): Promise<SignedTree> {
   const { checkpoint } = await openCheckpoint(note, [key], logFunctions.verifyEd25519);
   // Trees share no cache: nobody has checked yet that one extends the other.
-  const tree = await TiledTree.open(checkpoint, (tile) => source.tile(tile), logFunctions.sha256, {
-    tiles: new RecentTiles(),
-  });
+  const tree = await TiledTree.open(checkpoint, (tile) => source.tile(tile), logFunctions.sha256, new RecentTiles());
   return { note, checkpoint, tree };
 }
 

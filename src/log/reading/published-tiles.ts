@@ -20,8 +20,8 @@ import type { PublishedTree, Waiter } from "../publisher/published-tree.ts";
 
 /** How many full tiles are kept: a tile has 16 KiB with its inner hashes, so these are 4 MiB. */
 const maxTiles = 256;
-/** For how many full tiles the upper hashes are kept: these are some 5 MiB, and serve proofs of 1,000,000 entries. */
-const maxCrowns = 4_096;
+/** For how many other full tiles the upper halves are kept: some 5 MiB, for proofs of 1,000,000 entries. */
+const maxUpperHalves = 4_096;
 /** For how many full tiles the hash of their bytes is kept. These hashes take some 3 MiB, and cover 4,000,000 entries. */
 const maxVerified = 16_384;
 /** How many tiles one statement reads for several callers: 128 KiB. */
@@ -45,10 +45,8 @@ export class PublishedTiles {
   readonly #published: PublishedTree;
   readonly #stopping: AbortSignal;
   readonly #find: LookUp<TileName, Uint8Array>;
-  readonly #caches = {
-    tiles: new LRUCache<string, TileTree>({ max: maxTiles }),
-    crowns: new LRUCache<string, TileTree>({ max: maxCrowns }),
-  };
+  readonly #cache = new LRUCache<string, TileTree>({ max: maxTiles });
+  readonly #upperHalves = new LRUCache<string, TileTree>({ max: maxUpperHalves });
   /** SHA-256 of the bytes of full tiles that were verified, by their paths. */
   readonly #verified = new LRUCache<string, string>({ max: maxVerified });
   #opened: { tree: SignedTree; tiles: Promise<TiledTree> } | undefined;
@@ -176,7 +174,8 @@ export class PublishedTiles {
   /** The tiles of a tree. Requests share those of the newest tree, so the end of a request must not stop a read. */
   #open(tree: SignedTree): Promise<TiledTree> {
     if (this.#opened?.tree !== tree) {
-      const tiles = TiledTree.open(tree, (tile) => this.#read(this.#stopping, tile), sha256, this.#caches);
+      const read = (tile: Tile) => this.#read(this.#stopping, tile);
+      const tiles = TiledTree.open(tree, read, sha256, this.#cache, this.#upperHalves);
       const opened = { tree, tiles };
       this.#opened = opened;
       tiles.catch(() => {

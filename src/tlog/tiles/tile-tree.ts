@@ -52,10 +52,11 @@ export class TileTree {
     return this.#hashes.subarray(0, this.width * hashBytes);
   }
 
-  /** All hashes of one height, from left to right. */
-  hashesAt(height: number): Uint8Array {
-    const first = this.#first[height] as number;
-    return this.#hashes.subarray(first * hashBytes, (first + (this.width >> height)) * hashBytes);
+  /** A copy of what a tile has from a height on, as a tile of its own. */
+  from(height: number): TileTree {
+    const begin = this.#first[height] as number;
+    const first = this.#first.slice(height).map((index) => index - begin);
+    return new TileTree(this.width >> height, this.#hashes.slice(begin * hashBytes), first);
   }
 
   /** The hash of a perfect subtree of the tile. @throws TlogError `out_of_range` if the tile does not cover it */

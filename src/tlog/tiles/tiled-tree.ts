@@ -19,31 +19,20 @@ export interface TileCache {
   set(path: string, tile: TileTree): unknown;
 }
 
-/** The height of a block of a full tile, which has 16 blocks. */
-const blockHeight = 4;
-const blockWidth = 2 ** blockHeight;
-
-/** Where full tiles are kept, to be read once or seldom. */
-export interface TileCaches {
-  /** Whole tiles, of 16 KiB each. */
-  tiles: TileCache;
-  /**
-   * The roots of the blocks of tiles, and what is above them: 1 KiB for each tile. With these, a proof in a tile that is not kept
-   * needs one of its blocks, 15 hashes, and not all 255. Undefined where none are kept.
-   */
-  crowns?: TileCache | undefined;
-}
+/** The lower half of a full tile are 16 subtrees of this height. The upper half are their hashes, and those above. */
+const halfHeight = 4;
+const halfWidth = 2 ** halfHeight;
 
 /** The hashes of a log up to some size. They are taken from tiles, and only after these were verified against the root. */
 export class TiledTree {
   readonly size: number;
   readonly #read: ReadTile;
   readonly #sha256: AnySha256;
-  readonly #tiles: TileCache;
-  readonly #crowns: TileCache | undefined;
+  readonly #cache: TileCache;
+  readonly #upperHalves: TileCache | undefined;
   /** The partial tiles, by level. */
   readonly #partial: ReadonlyMap<number, TileTree>;
-  /** Tiles and blocks that are being read, by path, and of a block by its index. */
+  /** What is being read: tiles by their path, and subtrees of lower halves by path and index. */
   readonly #pending = new Map<string, Promise<TileTree>>();
 
   private constructor(
@@ -51,25 +40,29 @@ export class TiledTree {
     partial: ReadonlyMap<number, TileTree>,
     read: ReadTile,
     sha256: AnySha256,
-    { tiles, crowns }: TileCaches,
+    cache: TileCache,
+    upperHalves: TileCache | undefined,
   ) {
     this.size = size;
     this.#partial = partial;
     this.#read = read;
     this.#sha256 = sha256;
-    this.#tiles = tiles;
-    this.#crowns = crowns;
+    this.#cache = cache;
+    this.#upperHalves = upperHalves;
   }
 
   /**
    * Reads the partial tiles and verifies them. All other tiles are full, and are verified against these.
+   * @param upperHalves keeps the upper halves of full tiles, of 1 KiB each and not 16: a proof in a tile whose upper half is
+   *   kept computes 15 hashes, and not 255
    * @throws TlogError `bad_tile`, `wrong_tile`, `out_of_range`; what `read` throws
    */
   static async open(
     tree: Tree,
     read: ReadTile,
     sha256: AnySha256,
-    caches: TileCaches = { tiles: new Map() },
+    cache: TileCache = new Map(),
+    upperHalves?: TileCache,
   ): Promise<TiledTree> {
     if (!isSize(tree.size)) throw new TlogError("out_of_range", `there is no tree of ${tree.size} entries`);
     const tiles = await Promise.all(
@@ -77,7 +70,7 @@ export class TiledTree {
         async (tile) => [tile.level, await TileTree.of(await read(tile), tile.width, sha256)] as const,
       ),
     );
-    const tiled = new TiledTree(tree.size, new Map(tiles), read, sha256, caches);
+    const tiled = new TiledTree(tree.size, new Map(tiles), read, sha256, cache, upperHalves);
     if (!equalBytes(await tiled.root(), tree.root))
       throw new TlogError("wrong_tile", "the tiles do not hash to the root");
     return tiled;
@@ -116,21 +109,19 @@ export class TiledTree {
     const perTile = 2 ** (8 - within);
     const [level, at] = [Math.floor(height / 8), index % perTile];
     const tile = { level, index: Math.floor(index / perTile), width: fullWidth };
-    const crown = this.#crownOf(tile);
-    if (crown === undefined) return (await this.tile(level, tile.index)).hash(within, at);
-    if (within >= blockHeight) return crown.hash(within - blockHeight, at);
-    const perBlock = blockWidth >> within;
-    const block = Math.floor(at / perBlock);
-    const name = `${formatTilePath(tile)}/${block}`;
-    const loaded = await this.#once(name, () => this.#loadBlock(tile, block, crown));
-    return loaded.hash(within, at % perBlock);
+    const upper = this.#upperHalfOf(tile);
+    if (upper === undefined) return (await this.tile(level, tile.index)).hash(within, at);
+    if (within >= halfHeight) return upper.hash(within - halfHeight, at);
+    const perSubtree = halfWidth >> within;
+    const lower = await this.#lowerSubtree(tile, Math.floor(at / perSubtree), upper);
+    return lower.hash(within, at % perSubtree);
   }
 
-  /** The crown of a full tile that is not kept; undefined if it is, or has none. */
-  #crownOf(tile: Tile): TileTree | undefined {
-    if (this.#crowns === undefined || widthAt(tile.level, tile.index, this.size) < fullWidth) return undefined;
+  /** The upper half of a full tile that is not kept as a whole; undefined if it is, or if there is none. */
+  #upperHalfOf(tile: Tile): TileTree | undefined {
+    if (this.#upperHalves === undefined || widthAt(tile.level, tile.index, this.size) < fullWidth) return undefined;
     const path = formatTilePath(tile);
-    return this.#tiles.get(path) === undefined ? this.#crowns.get(path) : undefined;
+    return this.#cache.get(path) === undefined ? this.#upperHalves.get(path) : undefined;
   }
 
   /** A tile of this tree, verified. @throws TlogError `bad_tile`, `wrong_tile`, `out_of_range`; what `read` throws */
@@ -140,7 +131,7 @@ export class TiledTree {
     if (width < fullWidth) return this.#partial.get(level) as TileTree;
     const tile = { level, index, width };
     const path = formatTilePath(tile);
-    return this.#tiles.get(path) ?? this.#once(path, () => this.#load(tile, path));
+    return this.#cache.get(path) ?? this.#once(path, () => this.#load(tile, path));
   }
 
   /** Work that is going on is shared. */
@@ -164,19 +155,20 @@ export class TiledTree {
     if (!equalBytes(loaded.hash(8, 0), hash)) {
       throw new TlogError("wrong_tile", `${path} does not hash to its parent`);
     }
-    this.#tiles.set(path, loaded);
-    this.#crowns?.set(path, await TileTree.of(loaded.hashesAt(blockHeight), blockWidth, this.#sha256));
+    this.#cache.set(path, loaded);
+    this.#upperHalves?.set(path, loaded.from(halfHeight));
     return loaded;
   }
 
-  /** Reads a block of a full tile, and verifies it by the crown of the tile. */
-  async #loadBlock(tile: Tile, block: number, crown: TileTree): Promise<TileTree> {
-    const bytes = await this.#read(tile);
-    const [from, to] = [block, block + 1].map((at) => at * blockWidth * hashBytes);
-    const loaded = await TileTree.of(bytes.subarray(from, to), blockWidth, this.#sha256);
-    if (!equalBytes(loaded.hash(blockHeight, 0), crown.hash(0, block))) {
-      throw new TlogError("wrong_tile", `${formatTilePath(tile)} is not the one that was verified before`);
-    }
-    return loaded;
+  /** Reads one of the subtrees that are the lower half of a full tile, and verifies it by the upper half. */
+  #lowerSubtree(tile: Tile, index: number, upper: TileTree): Promise<TileTree> {
+    const path = formatTilePath(tile);
+    return this.#once(`${path}/${index}`, async () => {
+      const begin = index * halfWidth * hashBytes;
+      const bytes = (await this.#read(tile)).subarray(begin, begin + halfWidth * hashBytes);
+      const subtree = await TileTree.of(bytes, halfWidth, this.#sha256);
+      if (equalBytes(subtree.hash(halfHeight, 0), upper.hash(0, index))) return subtree;
+      throw new TlogError("wrong_tile", `${path} is not the tile that was verified before`);
+    });
   }
 }

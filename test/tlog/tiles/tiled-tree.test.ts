@@ -56,20 +56,20 @@ describe("a tree in tiles", () => {
   it("shares verified full tiles with the trees of later checkpoints", async () => {
     const tiles = new Map<string, TileTree>();
     const { paths, read } = watched();
-    await proveInclusion(await TiledTree.open({ size, root }, read, sha256, { tiles }), 1000);
+    await proveInclusion(await TiledTree.open({ size, root }, read, sha256, tiles), 1000);
     expect([...tiles.keys()].toSorted()).toEqual(["tile/0/003", "tile/1/000"]);
     expect(tiles.get("tile/0/003")?.bytes).toEqual(new Uint8Array(log.read({ level: 0, index: 3, width: 256 })));
     const before = paths.length;
-    await proveInclusion(await TiledTree.open({ size, root }, read, sha256, { tiles }), 1001);
+    await proveInclusion(await TiledTree.open({ size, root }, read, sha256, tiles), 1001);
     expect(paths.slice(before).every((path) => path.includes(".p/"))).toBe(true);
   });
 
-  describe("of which it keeps the crowns alone", () => {
+  describe("of which it keeps the upper halves alone", () => {
     const forgetful = { get: () => undefined, set: () => undefined };
 
     it("gives the same proofs, for each of which it reads a tile once", async () => {
       const { paths, read } = watched();
-      const tree = await TiledTree.open({ size, root }, read, sha256, { tiles: forgetful, crowns: new Map() });
+      const tree = await TiledTree.open({ size, root }, read, sha256, forgetful, new Map());
       const whole = await log.open();
       await proveInclusion(tree, 1000);
       for (let index = 768; index < 1024; index++) {
@@ -84,9 +84,9 @@ describe("a tree in tiles", () => {
       const { read } = watched((tile, bytes) =>
         tile.level === 0 && tile.index === 3 ? bytes.map((byte, at) => (at === changed ? byte ^ 1 : byte)) : bytes,
       );
-      const tree = await TiledTree.open({ size, root }, read, sha256, { tiles: forgetful, crowns: new Map() });
+      const tree = await TiledTree.open({ size, root }, read, sha256, forgetful, new Map());
       const proof = await proveInclusion(tree, 1000);
-      // 1000 is in the block of the entries 992 to 1007.
+      // The proof of 1000 needs the entries 992 to 1007 of the tile.
       for (const entry of [992, 1000, 1001, 1007]) {
         changed = (entry - 768) * 32;
         await expect(proveInclusion(tree, 1000)).rejects.toMatchObject({ code: "wrong_tile" });
