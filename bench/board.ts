@@ -13,9 +13,12 @@ export interface BenchBoard {
   machine: Report["machine"];
 }
 
-/** Starts the database and fills it with the wanted population. */
-export async function openBoard({ options, log, signal, cleanUp }: Run): Promise<BenchBoard> {
-  const database = await startDatabase(options, log, signal);
+/**
+ * Starts the database and fills it with the wanted population.
+ * @param bufferPool the memory of a private server, with the unit; it holds one board by default
+ */
+export async function openBoard({ options, log, signal, cleanUp }: Run, bufferPool?: string): Promise<BenchBoard> {
+  const database = await startDatabase(options, log, signal, bufferPool);
   cleanUp.defer(() => database.stop());
   const { address } = database;
   await ensureSeed({ address, population: options.population, anew: options.reseed, log });

@@ -74,7 +74,7 @@ export interface Options {
 /** The number of simultaneous calls: connections over HTTP/1.1, streams over HTTP/2. */
 export const concurrency = 32;
 
-/** Enough memory of the database server for all data, so that the disk is not measured. */
+/** Enough memory of the database server for all data of one board, so that the disk is not measured. */
 export const fullBufferPool = "3G";
 
 /** Reads the command line and the environment. @throws Error that says what is wrong. */
