@@ -111,6 +111,8 @@ export class PublishedTiles {
     const path = formatTilePath(full);
     const known = this.#verified.get(path);
     if (known !== undefined) {
+      const kept = this.#cache.get(path);
+      if (kept !== undefined) return { bytes: kept.bytes, digest: known };
       const stored = hashed(await this.#read(signal, full));
       if (stored.digest === known) return stored;
     }
