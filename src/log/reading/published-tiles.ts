@@ -39,12 +39,6 @@ export interface EntryPage {
   nextFrom: number | undefined;
 }
 
-/** Bytes, and their SHA-256 in base64url. */
-interface Hashed {
-  bytes: Uint8Array;
-  digest: string;
-}
-
 /** The tree that is published here, as tiles. Tiles, bundles and proofs are given only if they lead to the signed root. */
 export class PublishedTiles {
   readonly #db: Database;
@@ -75,12 +69,12 @@ export class PublishedTiles {
   }
 
   /**
-   * The bytes of a tile or a bundle, and their SHA-256.
+   * The bytes of a tile or a bundle.
    * @param path after `tile/`
    * @throws StoaError `not_found` for a malformed path, or one that is not in the tree after a second; `rate_limited`;
    * `unavailable`
    */
-  async read(path: string, waiter: Waiter): Promise<Hashed & { isBundle: boolean }> {
+  async read(path: string, waiter: Waiter): Promise<{ bytes: Uint8Array; isBundle: boolean }> {
     const tile = parse(path);
     const { width } = tile;
     const level = tile.level === "entries" ? 0 : tile.level;
@@ -94,32 +88,25 @@ export class PublishedTiles {
     }
     return verified(async () => {
       const hashes = await this.#hashesOf(waiter.signal, level, tile.index);
-      if (tile.level !== "entries") {
-        const length = width * hashBytes;
-        const asked = hashes.bytes.length === length ? hashes : hashed(hashes.bytes.subarray(0, length));
-        return { ...asked, isBundle: false };
-      }
+      if (tile.level !== "entries") return { bytes: hashes.subarray(0, width * hashBytes), isBundle: false };
       const db = this.#db.reader(waiter.signal);
       const rows = await listLogEntries(db, tile.index * fullWidth, width);
-      return { ...hashed(formatBundle(checkEntries(rows, tile, hashes.bytes))), isBundle: true };
+      return { bytes: formatBundle(checkEntries(rows, tile, hashes)), isBundle: true };
     });
   }
 
   /** The verified hashes of a tile. To verify a full one takes 255 hashes. Later, the hash of its bytes is compared instead. */
-  async #hashesOf(signal: AbortSignal, level: number, index: number): Promise<Hashed> {
+  async #hashesOf(signal: AbortSignal, level: number, index: number): Promise<Uint8Array> {
     const full = { level, index, width: fullWidth };
     const path = formatTilePath(full);
     const known = this.#verified.get(path);
     if (known !== undefined) {
-      const kept = this.#cache.get(path);
-      if (kept !== undefined) return { bytes: kept.bytes, digest: known };
-      const stored = hashed(await this.#read(signal, full));
-      if (stored.digest === known) return stored;
+      const bytes = await this.#read(signal, full);
+      if (hash("sha256", bytes) === known) return bytes;
     }
     const tile = await (await this.#open(this.tree)).tile(level, index);
-    const read = hashed(tile.bytes);
-    if (tile.width === fullWidth) this.#verified.set(path, read.digest);
-    return read;
+    if (tile.width === fullWidth && known === undefined) this.#verified.set(path, hash("sha256", tile.bytes));
+    return tile.bytes;
   }
 
   /**
@@ -197,10 +184,6 @@ export class PublishedTiles {
     }
     return this.#opened?.tiles as Promise<TiledTree>;
   }
-}
-
-function hashed(bytes: Uint8Array): Hashed {
-  return { bytes, digest: hash("sha256", bytes, "base64url") };
 }
 
 /** @throws StoaError `not_found` */
