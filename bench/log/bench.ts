@@ -9,15 +9,14 @@ import { openBoard } from "../board.ts";
 import { createCases, createTextCases } from "../cases.ts";
 import type { Child } from "../child.ts";
 import { openAdmin, startService } from "../environment.ts";
-import { runLoad } from "../load.ts";
 import { measureAll, median, type Sides } from "../measure.ts";
 import { type Side, watch } from "../memory.ts";
-import { choose, concurrency } from "../options.ts";
+import { choose } from "../options.ts";
 import { handWritten } from "../protocols.ts";
 import { type Report, reportComparison } from "../report.ts";
 import type { Run } from "../run.ts";
 import { ensureSeed } from "../seed.ts";
-import { measurePublished } from "./published.ts";
+import { measurePublished, perSecond } from "./published.ts";
 
 /** The minimum throughput with the log, as a share of that without: of what adds entries, and of everything else. */
 const minLogged = 0.9;
@@ -128,24 +127,19 @@ async function measureImport(run: Run, sides: Sides, admin: Pool): Promise<{ row
     return before[kind] + Number(id);
   };
   const creates = createCases(options.population).filter(({ name }) => name === "create");
-  const perSecond = async ({ child: { url } }: Side, seconds: number) => {
-    const calls = Array.from({ length: concurrency }, (_, nth) => creates.flatMap((each) => each.calls(nth)));
-    const requests = calls.map((each) => each.map(handWritten.encode));
-    const round = await runLoad(handWritten.transport, { url, seconds, requests, signal });
-    if (round.failed > 0) throw new Error(`${round.failed} creates failed: ${round.failures.join("; ")}`);
-    return round.perSecond;
-  };
+  const requestsOf = (nth: number) => creates.flatMap((each) => each.calls(nth)).map(handWritten.encode);
+  const createsOf = ({ child: { url } }: Side) => perSecond(run, url, requestsOf);
   const alone: number[] = [];
   const meanwhile: number[] = [];
 
   log("waiting for the log to begin");
   while ((await reached()) === 0) {
     // Both are warm by the end. After the import the database has much to write to the disk.
-    await perSecond(sides.service, options.seconds);
-    alone.push(await perSecond(sides.baseline, options.seconds));
+    await createsOf(sides.service);
+    alone.push(await createsOf(sides.baseline));
   }
   log("measuring the import");
-  for (let round = 0; round < options.rounds; round++) meanwhile.push(await perSecond(sides.service, options.seconds));
+  for (let round = 0; round < options.rounds; round++) meanwhile.push(await createsOf(sides.service));
   const from = { at: performance.now(), rows: await reached() };
   if (from.rows === all) throw new Error("The import ended before the creates were measured.");
   while ((await reached()) < all) await sleep(100, undefined, { signal });

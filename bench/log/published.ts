@@ -35,23 +35,18 @@ interface Published {
 /** @param url the address of a service whose log has everything. @param address its database */
 export async function measurePublished(run: Run, url: string, address: DatabaseConfig): Promise<Published> {
   const { options, log, signal, cleanUp } = run;
-  const { rounds, seconds, population } = options;
+  const { rounds, population } = options;
   const size = await checkpointSize(url);
   const random = (below: number) => Math.floor(Math.random() * below);
-  const perSecond = async (at: string, pathOf: () => string) => {
-    const requestOf = (): Request => ({ method: "GET", path: pathOf(), headers: {} });
-    const requests = Array.from({ length: concurrency }, () => Array.from({ length: 300 }, requestOf));
-    const round = await runLoad("http1", { url: at, seconds, requests, signal });
-    if (round.failed > 0) throw new Error(`${round.failed} calls failed: ${round.failures.join("; ")}`);
-    return round.perSecond;
-  };
+  const reads = (at: string, pathOf: () => string) =>
+    perSecond(run, at, () => Array.from({ length: 300 }, () => ({ method: "GET", path: pathOf(), headers: {} })));
 
   log("measuring proofs");
   const post = () => `/api/v1/posts/${1 + random(population.posts)}`;
   const proofs = await paired(
     rounds,
-    () => perSecond(url, post),
-    () => perSecond(url, () => `${post()}/proof`),
+    () => reads(url, post),
+    () => reads(url, () => `${post()}/proof`),
   );
 
   log("measuring tiles");
@@ -60,8 +55,8 @@ export async function measurePublished(run: Run, url: string, address: DatabaseC
     `/log/${formatTilePath({ level: 0, index: random(Math.floor(size / fullWidth)), width: fullWidth })}`;
   const tiles = await paired(
     rounds,
-    () => perSecond(byHand.child.url, tile),
-    () => perSecond(url, tile),
+    () => reads(byHand.child.url, tile),
+    () => reads(url, tile),
   );
 
   log("measuring mirrors");
@@ -87,6 +82,21 @@ export async function measurePublished(run: Run, url: string, address: DatabaseC
     `${Math.round(waits.perSecond)} writes a second (at most ${maxP50} and ${maxP99} ms are asked)`;
   if (!(waits.p50 <= maxP50 && waits.p99 <= maxP99)) missed.push(told);
   return { notes: [...notes, told], missed };
+}
+
+/**
+ * Repeats requests for the duration of a round. @param requestsOf those of a connection
+ * @returns how many are answered a second. @throws Error if one fails
+ */
+export async function perSecond(
+  { options, signal }: Run,
+  url: string,
+  requestsOf: (connection: number) => Request[],
+): Promise<number> {
+  const requests = Array.from({ length: concurrency }, (_, connection) => requestsOf(connection));
+  const round = await runLoad(handWritten.transport, { url, seconds: options.seconds, requests, signal });
+  if (round.failed > 0) throw new Error(`${round.failed} calls failed: ${round.failures.join("; ")}`);
+  return round.perSecond;
 }
 
 /** The median share of the second by the first, which are measured in turn. */
