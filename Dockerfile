@@ -44,5 +44,5 @@ STOPSIGNAL SIGTERM
 # /healthz says that the process runs. Readiness (/readyz) is for the load balancer.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s --retries=3 \
     CMD ["node", "deploy/healthcheck.mjs"]
-ENTRYPOINT ["node", "--disable-warning=ExperimentalWarning", "--max-old-space-size=256", "--max-semi-space-size=8", "--no-allocation-site-pretenuring"]
+ENTRYPOINT ["node", "--disable-warning=ExperimentalWarning", "--max-old-space-size=256", "--max-semi-space-size=8", "--no-allocation-site-pretenuring", "--heap-growing-percent=50"]
 CMD ["src/main.ts"]
