@@ -5,6 +5,7 @@ import { checkProof, findProof } from "../client/signed-log/prove.ts";
 import { SignedLog } from "../client/signed-log/signed-log.ts";
 import { LogSource } from "../client/signed-log/source.ts";
 import { fromUtf8, toUtf8 } from "../tlog/encoding.ts";
+import { TlogError } from "../tlog/error.ts";
 import { parseCheckpoint } from "../tlog/notes/checkpoint.ts";
 import { parseVkey } from "../tlog/notes/key.ts";
 import { parseNote } from "../tlog/notes/note.ts";
@@ -42,9 +43,10 @@ export async function checkEntry(
 ): Promise<CheckedEntry> {
   const root = rootAddress(url);
   try {
-    const key = await parseVkey(remembered?.vkey ?? shown.vkey, sha256Bytes);
-    const before = remembered && parseCheckpoint(parseNote(toUtf8(remembered.checkpoint)).text);
-    const log = await SignedLog.open(new LogSource(`${root}/log`, signal), { key, tree: before }, signal);
+    const known = remembered && (await readMemory(remembered));
+    const vkey = known?.vkey ?? shown.vkey;
+    const key = known?.key ?? (await parseVkey(vkey, sha256Bytes));
+    const log = await SignedLog.open(new LogSource(`${root}/log`, signal), { key, tree: known?.tree }, signal);
     const path = `log/entries/${shown.index}`;
     const proof = log && (await findProof(root, path, false, signal));
     if (log === undefined || proof === undefined)
@@ -54,13 +56,24 @@ export async function checkEntry(
     }
     const { content } = await checkProof(proof, { kind: "entry", index: shown.index }, log);
     return {
-      memory: { vkey: remembered?.vkey ?? shown.vkey, checkpoint: fromUtf8(log.note) as string },
+      memory: { vkey, checkpoint: fromUtf8(log.note) as string },
       size: log.checkpoint.size,
-      rememberedSize: before?.size,
+      rememberedSize: known?.tree.size,
       content: content as Record<string, unknown> | undefined,
     };
   } catch (error) {
     throw findingOf(error) ?? error;
+  }
+}
+
+/** What is remembered of a log; undefined if it cannot be read, which says nothing of the log. */
+async function readMemory({ vkey, checkpoint }: RememberedLog) {
+  try {
+    const tree = parseCheckpoint(parseNote(toUtf8(checkpoint)).text);
+    return { vkey, key: await parseVkey(vkey, sha256Bytes), tree };
+  } catch (error) {
+    if (error instanceof TlogError) return undefined;
+    throw error;
   }
 }
 

@@ -54,7 +54,14 @@ it("a post leads to its entry, whose proof the browser checks; it remembers the 
   });
   await page.reload();
   expect(await check()).toMatch(/It does not verify\s+.*does not begin with the 2 entries seen before/);
-  for (const other of ["not JSON", "null", "{}"]) {
+  const memory = await page.evaluate(() => localStorage.getItem("stoa-log") as string);
+  const { vkey, checkpoint } = JSON.parse(memory);
+  const malformed = [
+    { vkey, checkpoint: "" },
+    { vkey, checkpoint: checkpoint.replace("\n2\n", "\n02\n") },
+    { vkey: "a key", checkpoint },
+  ];
+  for (const other of ["not JSON", "null", "{}", ...malformed.map((each) => JSON.stringify(each))]) {
     await page.evaluate((text) => localStorage.setItem("stoa-log", text), other);
     expect([other, await check()]).toEqual([
       other,
