@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import { Connection, LINGER_MS, type SharedByConnections } from "./connection.ts";
 import { Exchange, OBJECT_BYTES } from "./exchange.ts";
 import { Http1Socket, type SliceReader } from "./http1-socket.ts";
-import { isRequestFault, lateRequest, type ParserError, refuse } from "./refusals.ts";
+import { isRequestFault, lateRequest, noTunnel, type ParserError, refuse } from "./refusals.ts";
 
 /** The response to an HTTP/1.1 request. */
 export class Http1Response extends ServerResponse {
@@ -40,6 +40,8 @@ export class Http1Connection extends Connection implements SliceReader {
   constructor(socket: Socket, transport: Socket, shared: SharedByConnections) {
     super(transport, shared);
     this.socket = new Http1Socket(socket, shared.turns, this);
+    // A reset is never a server error. Node's own listener goes when it hands a connection over, as for CONNECT.
+    this.socket.on("error", () => {});
     // The bytes that were read to recognize the protocol are the beginning of a head.
     if (socket.readableLength > 0) this.#headSince = performance.now();
   }
@@ -83,8 +85,10 @@ export class Http1Connection extends Connection implements SliceReader {
   takeError(error: ParserError): void {
     const refuseNow = () => refuse(error, this.socket, this.#hasBegunReply, this.shared.handlers.refuse);
     const isBehind = isRequestFault(error) && this.#running?.request.complete === true;
+    // Node has left this connection, so nothing may run on it.
+    if (error === noTunnel && !this.isIdle) this.socket.destroy();
     // Bytes after a request with `Connection: close` are not a request.
-    if (!isBehind || (this.#hasBegunReply && error.code !== "HPE_CLOSED_CONNECTION")) refuseNow();
+    else if (!isBehind || (this.#hasBegunReply && error.code !== "HPE_CLOSED_CONNECTION")) refuseNow();
     else this.#refuseRest ??= refuseNow;
   }
 

@@ -39,16 +39,12 @@ const STATUS_OF_CODE: Record<string, number> = {
 export function refuse(error: ParserError, socket: Http1Socket, hasBegun: boolean, makeReply: Refuse): void {
   if (socket.writableEnded && !socket.destroyed) return; // refused before, and still sending
   if (!isRequestFault(error) || !socket.writable || hasBegun) socket.destroy();
-  else socket.end(rawReply(makeReply(statusOf(error), socket)));
+  else socket.end(rawReply(makeReply(STATUS_OF_CODE[error.code ?? ""] ?? 400, socket)));
 }
 
 /** Whether an error of Node's HTTP server is the fault of a request, and not of its connection. */
 export function isRequestFault({ code = "" }: ParserError): boolean {
   return code.startsWith("HPE_") || code === LATE;
-}
-
-function statusOf({ code = "" }: ParserError): number {
-  return STATUS_OF_CODE[code] ?? 400;
 }
 
 /** Answers an HTTP/1.1 request with too many header fields, which the parser accepts. Closes the connection. */

@@ -1,4 +1,5 @@
 import type net from "node:net";
+import { finished } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import { describe, expect, it } from "vitest";
 import { certificate, connect, connectTls, onConnection, request, SOON, start } from "../../support/port.ts";
@@ -87,12 +88,25 @@ describe("pipelined requests", () => {
     expect((await closed).split("HTTP/1.1 200 OK")).toHaveLength(3);
   });
 
-  it.each(["garbage", "CONNECT stoa:443 HTTP/1.1\r\nHost: stoa"])("are answered before %j is refused", async (head) => {
+  it("are answered before garbage is refused", async () => {
     const { number } = await start({}, (app) => addTurn(app, { atOnce: 0, largest: 0 }));
     const { socket, closed } = connect(number);
-    socket.write(`${request("/turn").repeat(2)}${head}\r\n\r\n${request("/turn")}`);
+    socket.write(`${request("/turn").repeat(2)}garbage\r\n\r\n${request("/turn")}`);
     const replies = (await closed).split("HTTP/1.1 ").slice(1);
     expect(replies.map((reply) => reply.slice(0, 3))).toEqual(["200", "200", "400"]);
+  });
+
+  it("end with the connection if a request for a tunnel follows", async () => {
+    const left = Promise.withResolvers<void>();
+    const { number } = await start({}, (app) => {
+      app.get("/watched", (_request, reply) => {
+        finished(reply.hijack().raw, () => left.resolve());
+      });
+    });
+    const { socket, closed } = connect(number);
+    socket.write(`${request("/watched")}CONNECT stoa:443 HTTP/1.1\r\nHost: stoa\r\n\r\n`);
+    expect(await closed).toBe("");
+    await left.promise;
   });
 
   it("have no time limit while they wait", async () => {

@@ -1,6 +1,10 @@
-// How often the streams of an HTTP/2 session may be reset.
+// Connections that are reset, and how often the streams of an HTTP/2 session may be.
+import { once } from "node:events";
+import net from "node:net";
+import tls from "node:tls";
 import { describe, expect, it } from "vitest";
-import { connectHttp2, get, readStream, start } from "../../support/port.ts";
+import { afterTest } from "../../support/after-test.ts";
+import { certificate, connect, connectHttp2, get, readStream, request, start } from "../../support/port.ts";
 
 /** More than a client may reset at once. */
 const RESETS = 1_000;
@@ -21,6 +25,44 @@ describe("a session whose streams are reset again and again", () => {
     }
     const isOpen = !session.closed && !session.destroyed && (await isServed(session));
     expect(isOpen).toBe(isProxy);
+  });
+});
+
+describe("a connection that is reset before the reply", () => {
+  const tunnel = "CONNECT stoa:443 HTTP/1.1\r\nHost: stoa\r\n\r\n";
+  const upgrade = request("/version", "Connection: Upgrade", "Upgrade: websocket");
+  it.each([
+    ["a request", request("/version")],
+    ["a request for a tunnel", tunnel],
+    ["a request for a tunnel behind others", request("/version").repeat(2) + tunnel],
+    ["a request for another protocol", upgrade],
+    ["a request with an expectation", request("/version", "Expect: 100-continue")],
+    ["a half head", request("/version").slice(0, -2)],
+    ["no request", "garbage\r\n\r\n"],
+  ])("ends alone: %s", async (_what, bytes) => {
+    const faults: unknown[] = [];
+    const note = (error: unknown) => faults.push(error);
+    process.on("uncaughtException", note);
+    afterTest(() => void process.off("uncaughtException", note));
+    const plain = await start();
+    const secure = await start({ tls: certificate });
+    for (let round = 0; round < 10; round++) {
+      for (const { number, isSecure } of [
+        { ...plain, isSecure: false },
+        { ...secure, isSecure: true },
+      ]) {
+        const transport = net.connect(number, "127.0.0.1");
+        const socket = isSecure ? tls.connect({ socket: transport, rejectUnauthorized: false }) : transport;
+        socket.on("error", () => {});
+        // The bytes and the reset are there when the service looks.
+        socket.write(bytes, () => transport.resetAndDestroy());
+        await once(transport, "close");
+      }
+    }
+    const { socket, seen } = connect(plain.number);
+    socket.write(request("/version"));
+    await seen("}");
+    expect(faults).toEqual([]);
   });
 });
 
