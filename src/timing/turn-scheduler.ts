@@ -3,7 +3,8 @@ export class TurnScheduler {
   readonly #maxPortions: number;
   #taken = 0;
   #isScheduled = false;
-  readonly #waiting: (() => void)[] = [];
+  /** The work that waits, by party; the party whose turn is next comes first. */
+  readonly #waiting = new Map<unknown, (() => void)[]>();
 
   /**
    * @param maxPortions the most portions of work in one turn. Portions of earlier turns may count as well, but never more than
@@ -15,7 +16,7 @@ export class TurnScheduler {
 
   /** @returns true if the caller may do a portion now; otherwise it must call `wait` */
   take(): boolean {
-    if (this.#waiting.length > 0 || this.#taken >= this.#maxPortions) return false;
+    if (this.#waiting.size > 0 || this.#taken >= this.#maxPortions) return false;
     this.#count();
     return true;
   }
@@ -23,7 +24,7 @@ export class TurnScheduler {
   /** Does one portion: now where the turn allows it, otherwise in a later turn of the event loop. */
   run(work: () => void): void {
     if (this.take()) work();
-    else this.wait(work);
+    else this.wait(undefined, work);
   }
 
   /** Resolves when the caller may do one portion: now where the turn allows it, otherwise in a later turn of the event loop. */
@@ -33,13 +34,29 @@ export class TurnScheduler {
 
   /** Resolves in a later turn of the event loop, when the caller may do one portion; first come, first served. */
   next(): Promise<void> {
-    return new Promise((resolve) => this.wait(resolve));
+    return new Promise((resolve) => this.wait(undefined, resolve));
   }
 
-  /** Calls `work`, which does one portion, in a later turn of the event loop; first come, first served. */
-  wait(work: () => void): void {
-    this.#waiting.push(work);
+  /**
+   * Calls `work`, which does one portion, in a later turn of the event loop.
+   * @param party for whom; parties take turns, and the work of one is first come, first served
+   */
+  wait(party: unknown, work: () => void): void {
+    const waiting = this.#waiting.get(party);
+    if (waiting === undefined) this.#waiting.set(party, [work]);
+    else waiting.push(work);
     this.#schedule();
+  }
+
+  #runNext(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) return;
+    const [party, works] = next;
+    const work = works.shift();
+    // The party's next turn comes after those of all others.
+    this.#waiting.delete(party);
+    if (works.length > 0) this.#waiting.set(party, works);
+    work?.();
   }
 
   /** Light work schedules nothing: portions are counted over several turns until there are many. */
@@ -54,9 +71,9 @@ export class TurnScheduler {
     setImmediate(() => {
       this.#isScheduled = false;
       this.#taken = 0;
-      while (this.#waiting.length > 0 && this.#taken < this.#maxPortions) {
+      while (this.#waiting.size > 0 && this.#taken < this.#maxPortions) {
         this.#count();
-        this.#waiting.shift()?.();
+        this.#runNext();
       }
     });
   }

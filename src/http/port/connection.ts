@@ -29,7 +29,7 @@ export interface SharedByConnections {
   /** What one connection may hold, in bytes. */
   maxHeld: number;
   budget: MemoryBudget;
-  /** Says how much is done in one turn of the event loop, over all connections. Connections take turns. */
+  /** Says how much is done in one turn of the event loop, over all connections. Addresses take turns, and their connections. */
   turns: TurnScheduler;
   /** What serves the requests. It may be replaced while the port listens. */
   handlers: PortHandlers;

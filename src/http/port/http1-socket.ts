@@ -116,7 +116,7 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
 
   #waitForTurn(): void {
     this.#waitsForTurn = true;
-    this.#turns.wait(() => {
+    this.#turns.wait(this.remoteAddress, () => {
       this.#waitsForTurn = false;
       this.parse(true);
     });

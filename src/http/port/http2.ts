@@ -103,7 +103,7 @@ export class Http2Connection extends Connection {
       if (this.shared.turns.take()) this.#startNext();
       else {
         this.#waitsForTurn = true;
-        this.shared.turns.wait(() => {
+        this.shared.turns.wait(this.transport.remoteAddress, () => {
           this.#waitsForTurn = false;
           this.#startNext();
           this.#startWaiting();

@@ -1,5 +1,6 @@
 // Many requests that begin at the same time are divided among turns of the event loop.
 import { once } from "node:events";
+import net from "node:net";
 import { afterEach, expect, it } from "vitest";
 import { certificate, connect, connectHttp2, get, readStream, request, start } from "../../support/port.ts";
 import { waitUntil } from "../../support/wait.ts";
@@ -63,6 +64,19 @@ it.each(["http", "https"])(
     expect(names.indexOf("second")).toBeLessThan(STREAMS / 2);
   },
 );
+
+it("a request waits for few of those from another address, however many connections that has", async () => {
+  const { number, port, begun, names } = await startHolding();
+  const from = (localAddress: string) =>
+    connect(number, net.connect({ port: number, host: "127.0.0.1", localAddress }));
+  const many = Array.from({ length: 6 * MOST }, () => from("127.0.0.2"));
+  const other = from("127.0.0.3");
+  await waitUntil("all connections to be open", () => port.connections.total > many.length + 1);
+  for (const { socket } of many) socket.write(request("/never/many"));
+  other.socket.write(request("/never/other"));
+  await waitUntil("all requests to begin", () => begun.total === many.length + 1);
+  expect(names.indexOf("other")).toBeLessThan(2 * MOST);
+});
 
 it("HTTP/1.1 requests of many connections begin in portions", async () => {
   const { number, port, begun } = await startHolding();
