@@ -1,6 +1,6 @@
 // The reference of the bench: the same routes, hand-written with only Fastify and mysql2. They use the service's statements
-// and pool settings, and log nothing. This program imports nothing from src/. The routes that write are there twice: as one
-// would first write them, and with the transactions of the service.
+// and pool settings, and log nothing. This program imports nothing from src/. The routes that write, and that of a post, are
+// there twice: as one would first write them, and with the round trips of the service.
 import { fastify } from "fastify";
 import { openPool } from "./baseline/database.ts";
 import { addImprovedRoutes } from "./baseline/improved-routes.ts";

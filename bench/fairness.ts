@@ -1,7 +1,7 @@
-// Before the measurement, both sides must give the same replies. Reads and the improved writes must also send the same
-// statements. Otherwise the ratios mean nothing.
+// Before the measurement, both sides must give the same replies. The routes that save round trips as the service does, and those
+// that have none to save, must also send the same statements. Otherwise the ratios mean nothing.
 import type { Pool, RowDataPacket } from "mysql2/promise";
-import type { Call, Case } from "./cases.ts";
+import { type Call, type Case, savesRoundTrips } from "./cases.ts";
 import type { Sides } from "./measure.ts";
 import { handWritten, improved, type Protocol, type Request } from "./protocols.ts";
 
@@ -14,7 +14,7 @@ export async function checkFairness(cases: Case[], sides: Sides, admin: Pool): P
   const log = await openStatementLog(admin);
   try {
     for (const each of cases) {
-      for (const protocol of each.kind === "read" ? [handWritten] : [handWritten, improved]) {
+      for (const protocol of savesRoundTrips(each) ? [handWritten, improved] : [handWritten]) {
         // Timed work of the service may add a statement once. A real difference appears again.
         await compare(each, protocol, sides, log).catch(() => compare(each, protocol, sides, log));
       }
@@ -25,12 +25,8 @@ export async function checkFairness(cases: Case[], sides: Sides, admin: Pool): P
   return log === undefined ? ["The account may not read the general log: statements were not compared."] : [];
 }
 
-async function compare(
-  { name, kind, calls }: Case,
-  byHand: Protocol,
-  sides: Sides,
-  log: StatementLog | undefined,
-): Promise<void> {
+async function compare(each: Case, byHand: Protocol, sides: Sides, log: StatementLog | undefined): Promise<void> {
+  const { name, kind, calls } = each;
   const [first, second] = calls(0) as [Call, Call];
   let service: Outcome;
   let baseline: Outcome;
@@ -51,8 +47,8 @@ async function compare(
   if (expected !== actual) {
     throw new Error(`${name}: the replies differ; bring bench/baseline up to date.\n  ${expected}\n  ${actual}`);
   }
-  // The plain writes are as one would first write them.
-  if (kind === "write" && byHand === handWritten) return;
+  // Plain routes are as one would first write them.
+  if (savesRoundTrips(each) && byHand === handWritten) return;
   if (service.statements.join("\n") !== baseline.statements.join("\n")) {
     throw new Error(
       `${name}: the statements differ; bring bench/baseline up to date.\nservice:\n  ${service.statements.join("\n  ")}\n` +

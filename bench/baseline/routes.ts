@@ -23,7 +23,7 @@ interface Agent {
 
 export type Signed = FastifyRequest & { agent: Agent };
 
-const id = { type: "object", required: ["id"], properties: { id: { type: "integer", minimum: 1 } } };
+export const idParams = { type: "object", required: ["id"], properties: { id: { type: "integer", minimum: 1 } } };
 const feedQuery = {
   type: "object",
   properties: {
@@ -47,7 +47,7 @@ export const newPost = {
 };
 const newVote = { type: "object", required: ["vote"], properties: { vote: { type: "integer", enum: [1, -1, 0] } } };
 
-export const voteSchema = { params: id, body: newVote };
+export const voteSchema = { params: idParams, body: newVote };
 
 /** The hook that finds the agent by its key. */
 export function createAuthenticate(pool: Pool) {
@@ -74,7 +74,7 @@ export function addPostRoutes(app: FastifyInstance, pool: Pool, siteUrl: string)
   });
 
   // One page of comments is enough: no post of the bench has more.
-  app.get("/api/v1/posts/:id", { schema: { params: id } }, async (request, reply) => {
+  app.get("/api/v1/posts/:id", { schema: { params: idParams } }, async (request, reply) => {
     const { id } = request.params as { id: number };
     const [post] = await execute<PostRow[]>(pool, sql.findPost, [id]);
     if (post === undefined) return notFound(reply);

@@ -1,8 +1,10 @@
 import { StoaError } from "../errors.ts";
 import {
   type CommentPosition,
+  type CommentRange,
   type CommentSort,
   findCommentsFrom,
+  findPostWithComments,
   listComments as listRows,
   type PostCounters,
   positionOf,
@@ -14,7 +16,8 @@ import {
   insertComment,
   lockCommented,
 } from "../store/tables/comments.ts";
-import { findPost } from "../store/tables/posts.ts";
+import { postStands } from "../store/tables/posts.ts";
+import type { PostView } from "../store/tables/removed-posts.ts";
 import { type Caller, suspended } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { decodePosition, encodePosition } from "./comment-cursors.ts";
@@ -26,9 +29,9 @@ import { addWordsToSearch } from "./search/index-items.ts";
 export type { CommentSort } from "../store/tables/comment-lists.ts";
 export type { CommentRow } from "../store/tables/comments.ts";
 
-export interface CommentPage {
-  /** The post's counters at the moment when the comments were read. */
-  post: PostCounters;
+export interface CommentPage<Post extends PostCounters> {
+  /** Its counters are those of the moment when the last comments were read. */
+  post: Post;
   comments: CommentRow[];
   nextCursor: string | undefined;
 }
@@ -41,7 +44,7 @@ const escapedByJson = /["\\\u0000-\u001f]/;
 /** Comments are read in portions, so that a page of long comments does not fill the memory before it is cut. */
 const portion = 100;
 /** How often to look for a post that is removed or restored meanwhile. */
-export const maxLooks = 8;
+const maxLooks = 8;
 
 /**
  * Comments on a post; `input` has passed the field rules.
@@ -101,47 +104,86 @@ interface CommentQuery {
  * Removed comments keep their place.
  * @throws StoaError `not_found`; `bad_input` for a cursor of something else.
  */
-export async function listComments(db: Queryable, postId: number, query: CommentQuery = {}): Promise<CommentPage> {
+export function listComments(
+  db: Queryable,
+  postId: number,
+  { sort = "old", limit = maxComments, cursor, from }: CommentQuery = {},
+): Promise<CommentPage<PostCounters>> {
+  return inItsTable(db, postId, async (table) => {
+    const start = sort === "old" && from !== undefined ? await positionBefore(db, postId, from) : undefined;
+    const after = cursor === undefined ? start : decodePosition(cursor, postId, sort);
+    const read = (range: CommentRange) => listRows(db, postId, range, table);
+    return readPage(postId, { sort, after, limit }, read, read);
+  });
+}
+
+/**
+ * A post with the first page of its comments, read at the same moment as its counters. A removed post keeps its comments.
+ * @param limit how many comments the page has at most
+ * @throws StoaError `not_found`
+ */
+export function getPostWithComments(db: Queryable, id: number, limit: number): Promise<CommentPage<PostView>> {
+  return inItsTable(db, id, (table) =>
+    readPage(
+      id,
+      { sort: "old", after: undefined, limit },
+      (range) => findPostWithComments(db, id, range.limit, table),
+      (range) => listRows(db, id, range, table),
+    ),
+  );
+}
+
+/** Reads in the table where a post is. It may be removed or restored between two looks. Then it is looked for again. */
+async function inItsTable<Found>(
+  db: Queryable,
+  postId: number,
+  read: (table: "posts" | "removed_posts") => Promise<Found | undefined>,
+): Promise<Found> {
   for (let look = 0; look < maxLooks; look++) {
-    const page =
-      (await listCommentsIn(db, "posts", postId, query)) ?? (await listCommentsIn(db, "removed_posts", postId, query));
-    if (page !== undefined) return page;
-    if ((await findPost(db, postId)) === undefined) break;
+    const found = (await read("posts")) ?? (await read("removed_posts"));
+    if (found !== undefined) return found;
+    if (!(await postStands(db, postId))) break;
   }
   throw unknownPost();
 }
 
-/** The same of a post that stands, or that is removed. @returns undefined if the post is not in this table */
-export async function listCommentsIn(
-  db: Queryable,
-  table: "posts" | "removed_posts",
+/** Reads comments of a post from a position on, with its counters at least. @returns undefined if the post is not there */
+type ReadPortion<Post extends PostCounters> = (
+  range: CommentRange,
+) => Promise<{ post: Post; comments: CommentRow[] } | undefined>;
+
+async function readPage<Post extends PostCounters>(
   postId: number,
-  { sort = "old", limit = maxComments, cursor, from }: CommentQuery = {},
-): Promise<CommentPage | undefined> {
-  const start = sort === "old" && from !== undefined ? await positionBefore(db, postId, from) : undefined;
-  let after = cursor === undefined ? start : decodePosition(cursor, postId, sort);
+  { sort, after, limit }: CommentRange,
+  first: ReadPortion<Post>,
+  next: ReadPortion<PostCounters>,
+): Promise<CommentPage<Post> | undefined> {
   const size = Math.min(portion, limit + 1);
   const comments: CommentRow[] = [];
   // A vote may move a comment between two portions of a page.
   const listed = new Set<number>();
   let bytes = 0;
+  const begin = await first({ sort, after, limit: size });
+  if (begin === undefined) return undefined;
+  let { post, comments: rows } = begin;
   for (;;) {
-    // Oldest first, comments are only added at the end, so the counters of the last portion also fit the portions before it.
-    const rows = await listRows(db, postId, { sort, after, limit: size }, table);
-    if (rows === undefined) return undefined;
-    for (const row of rows.comments) {
+    for (const row of rows) {
       if (listed.has(row.id)) continue;
       bytes += jsonBytes(row.body);
       const last = comments.at(-1);
       if (last && (comments.length === limit || bytes > maxTextBytes)) {
-        return { post: rows.post, comments, nextCursor: encodePosition(positionOf(last), postId, sort) };
+        return { post, comments, nextCursor: encodePosition(positionOf(last), postId, sort) };
       }
       comments.push(row);
       listed.add(row.id);
     }
-    const end = rows.comments.at(-1);
-    if (end === undefined || rows.comments.length < size) return { post: rows.post, comments, nextCursor: undefined };
-    after = positionOf(end);
+    const end = rows.at(-1);
+    if (end === undefined || rows.length < size) return { post, comments, nextCursor: undefined };
+    const more = await next({ sort, after: positionOf(end), limit: size });
+    if (more === undefined) return undefined;
+    rows = more.comments;
+    // Oldest first, comments are only added at the end, so the counters of the last portion also fit the portions before it.
+    post = { ...post, ...more.post };
   }
 }
 

@@ -1,18 +1,15 @@
 import { countPost } from "../store/tables/post-counts.ts";
-import { findPost, insertPost, listTitles, type NewPost, type PostRow } from "../store/tables/posts.ts";
-import { findRemovedPost, type RemovalColumns } from "../store/tables/removed-posts.ts";
+import { insertPost, listTitles, type NewPost } from "../store/tables/posts.ts";
+import type { PostView } from "../store/tables/removed-posts.ts";
 import { type Caller, suspended } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
-import { type CommentPage, listCommentsIn, maxLooks } from "./comments.ts";
 import { getCommunityId } from "./communities.ts";
 import { notePost } from "./inbox/notes.ts";
 import type { Commitment } from "./logged/commitments.ts";
 import { commitToNew, logCreation } from "./logged/entries.ts";
-import { unknownPost } from "./missing.ts";
 import { addWordsToSearch } from "./search/index-items.ts";
 
-/** A post as a response shows it: its row without the rank. A removed post has the columns of its removal. */
-export type PostView = Omit<PostRow, "hot_rank"> & Partial<RemovalColumns>;
+export type { PostView } from "../store/tables/removed-posts.ts";
 
 /**
  * Creates a post; `input` has passed the field rules.
@@ -67,29 +64,6 @@ async function insertInto(
   if (first === undefined) throw new Error(`The community ${community} has changed its id within a transaction.`);
   communityIds?.set(community, communityId);
   return first;
-}
-
-/**
- * A post with the first page of its comments, read at the same moment as its counters. A removed post keeps its comments.
- * @param limit how many comments the page has at most
- * @throws StoaError `not_found`
- */
-export async function getPost(
-  db: Queryable,
-  id: number,
-  limit: number,
-): Promise<{ post: PostView; page: CommentPage }> {
-  // The post may be removed or restored between two statements. Then it is looked for again.
-  for (let look = 0; look < maxLooks; look++) {
-    const standing = await findPost(db, id);
-    const post = standing ?? (await findRemovedPost(db, id));
-    if (post === undefined) break;
-    const page = await listCommentsIn(db, standing === undefined ? "removed_posts" : "posts", id, { limit });
-    if (page === undefined) continue;
-    const { upvotes, downvotes, comment_count } = page.post;
-    return { post: { ...post, upvotes, downvotes, comment_count }, page };
-  }
-  throw unknownPost();
 }
 
 /** The titles of the posts that comments are on, without those that are removed. */

@@ -22,10 +22,11 @@ import {
   VotePostResponseSchema,
 } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Board } from "../board/board.ts";
+import { getPostWithComments } from "../board/comments.ts";
 import { editPost, listRevisions } from "../board/moderation/edits.ts";
 import { removePost, restorePost, setPostLock } from "../board/moderation/posts.ts";
 import { reportPost } from "../board/moderation/reports.ts";
-import { createPost, getPost } from "../board/posts.ts";
+import { createPost } from "../board/posts.ts";
 import type { Vote } from "../board/votes.ts";
 import { callerOf } from "../calls/call.ts";
 import { integerDefault, stringDefault } from "../contract/defaults.ts";
@@ -70,11 +71,11 @@ export function createPostService(
     },
 
     async getPost({ id, limit = defaultComments }, { signal }) {
-      const { post, page } = await getPost(board.read(signal), Number(id), Number(limit));
+      const { post, comments, nextCursor } = await getPostWithComments(board.read(signal), Number(id), Number(limit));
       return create(GetPostResponseSchema, {
         post: mapper.post(post),
-        comments: page.comments.map((comment) => mapper.comment(comment)),
-        ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
+        comments: comments.map((comment) => mapper.comment(comment)),
+        ...(nextCursor === undefined ? {} : { nextCursor }),
       });
     },
 

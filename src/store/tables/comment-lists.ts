@@ -1,6 +1,6 @@
 import type { Queryable } from "../database/queryable.ts";
 import { type CommentRow, selectComment } from "./comments.ts";
-import type { RemovalColumns } from "./removed-posts.ts";
+import type { PostView, RemovalColumns } from "./removed-posts.ts";
 import { newestFirst, oldestFirst, type TimePosition } from "./time-order.ts";
 
 /*
@@ -74,7 +74,7 @@ export async function listComments(
   db: Queryable,
   postId: number,
   { sort, after, limit }: CommentRange,
-  table: "posts" | "removed_posts" = "posts",
+  table: "posts" | "removed_posts",
 ): Promise<{ post: PostCounters; comments: CommentRow[] } | undefined> {
   const order = orders[sort];
   const part = [postId, ...order.values(after ?? order.start), String(limit)];
@@ -96,6 +96,27 @@ const joinComments = `LEFT JOIN comments c ON page.removed = 0 AND c.id = page.i
      LEFT JOIN removed_comments r ON page.removed = 1 AND r.id = page.id
      LEFT JOIN agents a ON a.id = c.author_id`;
 
+/**
+ * A post with its oldest comments, all at the same moment. Removed comments keep their place. Undefined when there is no such
+ * post.
+ * @param table where the post is: `removed_posts` if it is removed
+ */
+export async function findPostWithComments(
+  db: Queryable,
+  id: number,
+  limit: number,
+  table: "posts" | "removed_posts",
+): Promise<{ post: PostView; comments: CommentRow[] } | undefined> {
+  const most = String(limit);
+  const params = [id, id, most, id, most, most];
+  const rows = await db.rows<PostView | (CommentRow & { community: null })>(selectWithComments[table], params);
+  const post = rows.find((row): row is PostView => row.community !== null);
+  // The comments of a post that is in the other table, or of none.
+  if (post === undefined) return undefined;
+  const comments = rows.filter((row): row is CommentRow & { community: null } => row.community === null);
+  return { post, comments: comments.sort(orders.old.compare) };
+}
+
 // A fixed set, so that they can stay prepared.
 const statements = {
   old: statementsOf(orders.old),
@@ -107,21 +128,49 @@ function statementsOf(order: Order) {
   return { posts: statement(order, "posts"), removed_posts: statement(order, "removed_posts") };
 }
 
-function statement({ index, orderBy, behind }: Order, table: "posts" | "removed_posts"): string {
-  const part = (comments: "comments" | "removed_comments") =>
-    `(SELECT id, score, created_at, ${Number(comments === "removed_comments")} AS removed FROM ${comments} FORCE INDEX (${comments}_${index})
-       WHERE post_id = ? AND ${behind} ORDER BY ${orderBy} LIMIT ?)`;
+function statement(order: Order, table: "posts" | "removed_posts"): string {
   return `SELECT STRAIGHT_JOIN p.upvotes AS post_upvotes, p.downvotes AS post_downvotes, p.comment_count, page.id, p.id AS post_id,
       ${shownColumns}
      FROM ${table} p
-     LEFT JOIN (
+     LEFT JOIN ${pageOf(order)} ON TRUE
+     ${joinComments}
+     WHERE p.id = ?`;
+}
+
+/**
+ * The ids of a page of a post's comments, as the derived table `page`.
+ * @param start where it begins; by default behind a position
+ */
+function pageOf({ index, orderBy, behind }: Order, start = `AND ${behind}`): string {
+  const part = (comments: "comments" | "removed_comments") =>
+    `(SELECT id, score, created_at, ${Number(comments === "removed_comments")} AS removed FROM ${comments} FORCE INDEX (${comments}_${index})
+       WHERE post_id = ? ${start} ORDER BY ${orderBy} LIMIT ?)`;
+  return `(
       ${part("comments")}
       UNION ALL
       ${part("removed_comments")}
       ORDER BY ${orderBy} LIMIT ?
-     ) page ON TRUE
-     ${joinComments}
-     WHERE p.id = ?`;
+     ) page`;
+}
+
+const selectWithComments = {
+  posts: withComments(`SELECT STRAIGHT_JOIN p.id, p.id AS post_id, NULL AS parent_id, p.body, a.name AS author,
+      a.resident AS author_resident, p.upvotes, p.downvotes, p.created_at, p.edited_at, NULL AS removed_by, NULL AS reason,
+      NULL AS removed_at, p.title, c.name AS community, p.comment_count, p.locked
+     FROM posts p JOIN communities c ON c.id = p.community_id JOIN agents a ON a.id = p.author_id WHERE p.id = ?`),
+  removed_posts: withComments(`SELECT STRAIGHT_JOIN p.id, p.id AS post_id, NULL AS parent_id, '' AS body,
+      '[removed]' AS author, NULL AS author_resident, p.upvotes, p.downvotes, p.created_at, p.edited_at, p.removed_by, p.reason,
+      p.removed_at, '[removed]' AS title, c.name AS community, p.comment_count, p.locked
+     FROM removed_posts p JOIN communities c ON c.id = p.community_id WHERE p.id = ?`),
+};
+
+/** @param post selects the post */
+function withComments(post: string): string {
+  return `${post}
+     UNION ALL
+     SELECT STRAIGHT_JOIN page.id, COALESCE(c.post_id, r.post_id), ${shownColumns}, NULL, NULL, NULL, NULL
+     FROM ${pageOf(orders.old, "")}
+     ${joinComments}`;
 }
 
 const { orderBy: byTime, behind: later } = oldestFirst;

@@ -25,8 +25,11 @@ export interface NewRemoval {
   eraseAt: number | null;
 }
 
+/** A post as a response shows it: its row without the rank. A removed post has the columns of its removal. */
+export type PostView = Omit<PostRow, "hot_rank"> & Partial<RemovalColumns>;
+
 /** A removed post as shown: without its text and its author. */
-export type RemovedPostRow = Omit<PostRow, "hot_rank"> & RemovalColumns;
+export type RemovedPostRow = PostView & RemovalColumns;
 
 const columns =
   "r.id, '[removed]' AS title, '' AS body, c.name AS community, '[removed]' AS author, NULL AS author_resident," +

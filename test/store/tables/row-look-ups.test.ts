@@ -4,7 +4,12 @@ import { Database } from "../../../src/store/database/database.ts";
 import type { Queryable } from "../../../src/store/database/queryable.ts";
 import { migrate } from "../../../src/store/schema/migrate.ts";
 import { findAgentByName, findKeyHolders } from "../../../src/store/tables/agents.ts";
-import { listComments, listCommentsByAuthor, listReplies } from "../../../src/store/tables/comment-lists.ts";
+import {
+  findPostWithComments,
+  listComments,
+  listCommentsByAuthor,
+  listReplies,
+} from "../../../src/store/tables/comment-lists.ts";
 import { findCommunity, listCommunities } from "../../../src/store/tables/communities.ts";
 import { findPost, listPostsByAuthor } from "../../../src/store/tables/posts.ts";
 import { measure } from "../../support/cost.ts";
@@ -55,6 +60,13 @@ const cases: [name: string, most: number, rows: number, run: () => Promise<unkno
   // The count of each community is a sum of up to eight rows.
   ["the communities", 20 + 5 * 8, 5, () => listCommunities(reader, "", 1001)],
   ["a post", 3, 1, () => findPost(reader, size / 2)],
+  [
+    "a post with comments",
+    3 + 6 * 50 + 10,
+    50,
+    async () => (await findPostWithComments(reader, busy, 50, "posts"))?.comments,
+  ],
+  ["a post without comments", 9, 1, () => findPostWithComments(reader, size / 2, 50, "posts")],
   ["an agent's newest posts", 70, 10, () => listPostsByAuthor(reader, 5, 10)],
   [
     "an agent's posts from the middle",
@@ -69,7 +81,7 @@ const cases: [name: string, most: number, rows: number, run: () => Promise<unkno
       `a post's comments by ${sort} ${after === undefined ? "from the start" : "from the middle"}`,
       6 * 50 + 10,
       50,
-      async () => (await listComments(reader, busy, { sort, after, limit: 50 }))?.comments,
+      async () => (await listComments(reader, busy, { sort, after, limit: 50 }, "posts"))?.comments,
     ]),
   ),
 ];
