@@ -2,6 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { createTextLength } from "../contract/text-length.ts";
 import { StoaError } from "../errors.ts";
+import { FairQueue } from "../timing/fair-queue.ts";
 import { TurnScheduler } from "../timing/turn-scheduler.ts";
 import { createDeferred, type Deferred } from "../timing/wait.ts";
 import { callOf } from "./call.ts";
@@ -27,11 +28,9 @@ type BeginCall = (signal: AbortSignal) => number;
  */
 class LargeReads {
   #running = 0;
-  #size = 0;
   /** How many may run now. */
   #limit = maxRunning;
-  /** The waiting reads of each caller; the caller whose turn is next comes first. */
-  readonly #waiting = new Map<unknown, Set<Deferred<void>>>();
+  readonly #waiting = new FairQueue<Deferred<void>>();
   readonly #beginCall: BeginCall;
 
   /** @param beginCall is called for a read that has to wait: waiting is part of its time */
@@ -51,7 +50,7 @@ class LargeReads {
       return undefined;
     }
     call.signal.throwIfAborted();
-    if (this.#size >= maxWaiting) throw tooMany();
+    if (this.#waiting.size >= maxWaiting) throw tooMany();
     return this.#wait(caller, call.signal);
   }
 
@@ -59,36 +58,20 @@ class LargeReads {
   end(length = 0): void {
     this.#limit = length > largeLength ? 1 : Math.min(this.#limit + 1, maxRunning);
     this.#running -= 1;
-    while (this.#size > 0 && this.#running < this.#limit) this.#beginNext();
-  }
-
-  #beginNext(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) return;
-    this.#running += 1;
-    const [caller, waiters] = next;
-    const [waiter] = waiters;
-    // The caller's next turn comes after those of all others.
-    this.#waiting.delete(caller);
-    if (waiters.size > 1) this.#waiting.set(caller, waiters);
-    waiter?.resolve();
+    while (this.#waiting.size > 0 && this.#running < this.#limit) {
+      this.#running += 1;
+      this.#waiting.take()?.resolve();
+    }
   }
 
   #wait(caller: unknown, signal: AbortSignal): Promise<void> {
-    const waiters = this.#waiting.get(caller) ?? new Set();
     const turn = createDeferred<void>({
       signal,
       ms: this.#beginCall(signal),
       onTimeout: ({ reject }) => reject(tooMany()),
-      onSettled: () => {
-        this.#size -= 1;
-        waiters.delete(turn);
-        if (waiters.size === 0 && this.#waiting.get(caller) === waiters) this.#waiting.delete(caller);
-      },
+      onSettled: () => this.#waiting.delete(caller, turn),
     });
-    this.#size += 1;
-    waiters.add(turn);
-    if (!this.#waiting.has(caller)) this.#waiting.set(caller, waiters);
+    this.#waiting.add(caller, turn);
     return turn.promise;
   }
 }

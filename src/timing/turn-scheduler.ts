@@ -1,10 +1,11 @@
+import { FairQueue } from "./fair-queue.ts";
+
 /** Spreads work over turns of the event loop, so that much work of one kind does not hold up everything else. */
 export class TurnScheduler {
   readonly #maxPortions: number;
   #taken = 0;
   #isScheduled = false;
-  /** The work that waits, by party; the party whose turn is next comes first. */
-  readonly #waiting = new Map<unknown, (() => void)[]>();
+  readonly #waiting = new FairQueue<() => void>();
 
   /**
    * @param maxPortions the most portions of work in one turn. Portions of earlier turns may count as well, but never more than
@@ -42,21 +43,8 @@ export class TurnScheduler {
    * @param party for whom; parties take turns, and the work of one is first come, first served
    */
   wait(party: unknown, work: () => void): void {
-    const waiting = this.#waiting.get(party);
-    if (waiting === undefined) this.#waiting.set(party, [work]);
-    else waiting.push(work);
+    this.#waiting.add(party, work);
     this.#schedule();
-  }
-
-  #runNext(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) return;
-    const [party, works] = next;
-    const work = works.shift();
-    // The party's next turn comes after those of all others.
-    this.#waiting.delete(party);
-    if (works.length > 0) this.#waiting.set(party, works);
-    work?.();
   }
 
   /** Light work schedules nothing: portions are counted over several turns until there are many. */
@@ -73,7 +61,7 @@ export class TurnScheduler {
       this.#taken = 0;
       while (this.#waiting.size > 0 && this.#taken < this.#maxPortions) {
         this.#count();
-        this.#runNext();
+        this.#waiting.take()?.();
       }
     });
   }

@@ -146,8 +146,8 @@ export async function connectTls(number: number, alpn: string) {
   return connect(number, socket);
 }
 
-export function connectHttp2(number: number, scheme = "http") {
-  const session = http2.connect(`${scheme}://127.0.0.1:${number}`, { rejectUnauthorized: false });
+export function connectHttp2(number: number, scheme = "http", options: http2.ClientSessionOptions = {}) {
+  const session = http2.connect(`${scheme}://127.0.0.1:${number}`, { rejectUnauthorized: false, ...options });
   session.on("error", () => {});
   afterTest(() => session.destroy());
   return session;

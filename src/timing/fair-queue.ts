@@ -1,0 +1,35 @@
+/** Items that wait, by party. Parties take turns, and the items of one are first come, first served. */
+export class FairQueue<Item> {
+  /** The party whose turn is next comes first. */
+  readonly #parties = new Map<unknown, Set<Item>>();
+  /** How many items wait, of all parties together. */
+  size = 0;
+
+  /** @param item that does not wait yet */
+  add(party: unknown, item: Item): void {
+    const items = this.#parties.get(party);
+    if (items === undefined) this.#parties.set(party, new Set([item]));
+    else items.add(item);
+    this.size += 1;
+  }
+
+  /** Removes an item, if it still waits. */
+  delete(party: unknown, item: Item): void {
+    const items = this.#parties.get(party);
+    if (items?.delete(item) !== true) return;
+    this.size -= 1;
+    if (items.size === 0) this.#parties.delete(party);
+  }
+
+  /** Removes the next item. Its party's next turn comes after those of all others. @returns undefined if none waits */
+  take(): Item | undefined {
+    const [first] = this.#parties;
+    if (first === undefined) return undefined;
+    const [party, items] = first;
+    const [item] = items;
+    this.#parties.delete(party);
+    this.#parties.set(party, items);
+    this.delete(party, item as Item);
+    return item;
+  }
+}
