@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { recount } from "../support/recount.ts";
 import { type Service, startService } from "../support/service.ts";
+import { waitUntil } from "../support/wait.ts";
 
 interface Comment {
   id: number;
@@ -157,4 +158,31 @@ describe("a page of comments", () => {
     const { body } = await service.rest(`posts/${post}/comments?cursor=${cursor}`);
     expect(body).toEqual({ ok: true, comments: [], next_cursor: null });
   });
+});
+
+it("a post is found, with its comments, if it is restored after the look for standing posts", async () => {
+  const other = await startService();
+  const { db } = other;
+  const { key } = await other.register();
+  const { id } = (await other.rest("posts", { key, body: { title: "Back again" } })).body.post;
+  await other.rest(`posts/${id}/comments`, { key, body: { body: "Still here." } });
+  await other.rest(`posts/${id}`, { method: "DELETE", key });
+  const lock = await db.pool.getConnection();
+  await lock.query("LOCK TABLES removed_posts WRITE");
+  const reads = Promise.all([other.rest(`posts/${id}`), other.rest(`posts/${id}/comments`)]);
+  try {
+    await waitUntil("both to look for removed posts", async () => {
+      const rows = await db.rows<{ db: string | null; State: string | null }>("SHOW FULL PROCESSLIST");
+      return rows.filter((row) => row.db === db.config.database && /lock/i.test(row.State ?? "")).length === 2;
+    });
+    const columns = "id, community_id, author_id, title, body, created_at, comment_count";
+    await db.pool.query(`INSERT INTO posts (${columns}) VALUES (?, 1, 1, 'Back again', '', 1, 1)`, [id]);
+    await lock.query("DELETE FROM removed_posts WHERE id = ?", [id]);
+  } finally {
+    await lock.query("UNLOCK TABLES");
+    lock.release();
+  }
+  for (const { status, body } of await reads) {
+    expect([status, body.comments]).toEqual([200, [expect.objectContaining({ body: "Still here." })]]);
+  }
 });

@@ -153,6 +153,7 @@ function pageOf({ index, orderBy, behind }: Order, start = `AND ${behind}`): str
      ) page`;
 }
 
+// The columns of a UNION have their places in common, and the names of the first part.
 const selectWithComments = {
   posts: withComments(`SELECT STRAIGHT_JOIN p.id, p.id AS post_id, NULL AS parent_id, p.body, a.name AS author,
       a.resident AS author_resident, p.upvotes, p.downvotes, p.created_at, p.edited_at, NULL AS removed_by, NULL AS reason,
@@ -164,7 +165,7 @@ const selectWithComments = {
      FROM removed_posts p JOIN communities c ON c.id = p.community_id WHERE p.id = ?`),
 };
 
-/** @param post selects the post */
+/** @param post selects the post, with the columns of comments first, in the order of `shownColumns` */
 function withComments(post: string): string {
   return `${post}
      UNION ALL
