@@ -108,6 +108,20 @@ it("a checkpoint that was changed, is missing or is empty", async () => {
   }
 });
 
+it("a checkpoint of which a part names another log or key", async () => {
+  const named = "log_folder.checkpoint: a part of it names another log or key";
+  const note = readFileSync(join(small.dataDir, "log/checkpoint"), "latin1");
+  const [name = ""] = /(?<= )\S+(?= \S+\n$)/.exec(note) ?? [];
+  const [id = ""] = /(?<= )\S(?=\S*\n$)/.exec(note) ?? [];
+  for (const [from, to] of [
+    [`${name}\n`, `${name.replace("s", "t")}\n`],
+    [` ${name} `, ` ${name.replace("s", "t")} `],
+    [` ${name} ${id}`, ` ${name} ${id === "A" ? "B" : "A"}`],
+  ] as const) {
+    expect(await found(small, (folder) => replace(join(folder, "checkpoint"), from, to))).toEqual([named]);
+  }
+});
+
 it("a database that has another tree than the published one, or lacks it", async () => {
   const { dataDir } = small;
   const log = await GrowingLog.begin();

@@ -5,10 +5,11 @@ import type { Queryable } from "../../store/database/queryable.ts";
 import type { Finding } from "../../store/recount/finding.ts";
 import { readLogHead } from "../../store/tables/log-head.ts";
 import type { LogIdentity } from "../../store/tables/log-identity.ts";
-import { equalBytes } from "../../tlog/encoding.ts";
+import { equalBytes, toUtf8 } from "../../tlog/encoding.ts";
 import { TlogError } from "../../tlog/error.ts";
 import { openCheckpoint } from "../../tlog/notes/checkpoint.ts";
-import { parseVkey } from "../../tlog/notes/key.ts";
+import { type NoteKey, parseVkey } from "../../tlog/notes/key.ts";
+import { parseNote } from "../../tlog/notes/note.ts";
 import { TiledTree } from "../../tlog/tiles/tiled-tree.ts";
 import type { Tree } from "../../tlog/tree/proofs.ts";
 import { sha256, verifyEd25519 } from "../crypto.ts";
@@ -38,11 +39,16 @@ export async function* checkFolder(
       return;
     }
     if (equalBytes(stored, begunMark)) return;
-    tree = (await openCheckpoint(stored, [await parseVkey(vkey, sha256)], verifyEd25519)).checkpoint;
+    const key = await parseVkey(vkey, sha256);
+    if (isOfOther(stored, key)) {
+      note(`${path} is the folder of another log, and is not checked`);
+      return;
+    }
+    tree = (await openCheckpoint(stored, [key], verifyEd25519)).checkpoint;
   } catch (error) {
     const { code = "", message } = error as NodeJS.ErrnoException;
-    if (code === "other_origin" || code === "unsigned")
-      note(`${path} is the folder of another log, and is not checked`);
+    const isMisnamed = code === "other_origin" || code === "unsigned";
+    if (isMisnamed) yield of("a part of it names another log or key");
     else if (!["ENOTDIR", "EACCES"].includes(code)) yield of(message);
     return;
   }
@@ -56,6 +62,14 @@ export async function* checkFolder(
   }
   const problem = await contradiction(db, tree);
   if (problem !== undefined) yield of(problem);
+}
+
+/** Whether a note is of another log. One of this log, of which one part is damaged, still names the key or is signed by it. */
+function isOfOther(bytes: Uint8Array, { name, id, publicKey }: NoteKey): boolean {
+  const { text, signatures } = parseNote(bytes);
+  const isSignedBy = ({ signature }: { signature: Uint8Array }) => verifyEd25519(publicKey, toUtf8(text), signature);
+  if (text.startsWith(`${name}\n`) && signatures.some(isSignedBy)) return false;
+  return !signatures.some((own) => own.name === name && own.id === id);
 }
 
 /** Hashes the entries of a file onto the range before it, which must give that of the next file, or the root. */
