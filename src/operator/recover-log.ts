@@ -5,7 +5,7 @@ import { LogFolder } from "../log/folder/log-folder.ts";
 import { FolderDamage } from "../log/folder/segments.ts";
 import { readKey } from "../log/key-file.ts";
 import { beginAgain, recoverLog } from "../log/recovery/recover-log.ts";
-import { type LogSource, openSource, sourceOf } from "../log/recovery/sources.ts";
+import { type LogSource, namedKey, openSource, sourceOf } from "../log/recovery/sources.ts";
 import type { Database } from "../store/database/database.ts";
 import { readLogHead } from "../store/tables/log-head.ts";
 import { readLogIdentity } from "../store/tables/log-identity.ts";
@@ -34,7 +34,9 @@ export function runLogRecovery(context: OperatorContext, { from, asIs, json }: R
     await checkMigrated(db, signal);
     const identity = await readLogIdentity(db.reader(signal));
     const path = resolve(config.dataDir, "log");
-    const key = await (identity ? parseVkey(identity.vkey, sha256) : readKey(path, config.boardLog.keyText));
+    const key = identity
+      ? await parseVkey(identity.vkey, sha256)
+      : ((await readKey(path, config.boardLog.keyText)) ?? (await namedKey(path)));
     if (key === undefined) {
       // The operator says that there never was a log. What this replica has must not contradict that.
       if (asIs && from === undefined && !(await LogFolder.isOfLog(path))) {
@@ -42,7 +44,7 @@ export function runLogRecovery(context: OperatorContext, { from, asIs, json }: R
         return exitStatus.done;
       }
       throw new Error(
-        "the database has no log. If it has lost one, run the command on a replica that has the log's key. If there never was" +
+        "the database has no log. If it has lost one, run the command on a replica that has the log's key or its folder. If there never was" +
           " one, add --as-is, and leave out --from",
       );
     }

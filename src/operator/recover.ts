@@ -26,7 +26,7 @@ Without options the command reports what it finds, and changes nothing. The exit
 
 With --log it compares the log in the database with the newest checkpoint in the log folder of this replica. Entries that are
 lost are put back, and one more says so; the log then goes on. The service of this data folder must not run. If the backup is
-from before the log, this replica needs the log's key.
+from before the log, this replica needs the log's key, or its own log folder.
 
   --from DIR|URL      look also at the log folder of another replica, at a mirror of the log (stoa mirror), or at a log that is
                       served: the address of a replica with /log after it

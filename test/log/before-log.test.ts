@@ -135,16 +135,29 @@ describe.concurrent("a restored backup from before the log", () => {
     await expectToGoOn(db, keyed);
   });
 
+  it("the key may be lost: the folder names it, and the log that begins anew names this one", async () => {
+    const keyless = copy();
+    rmSync(join(keyless, "log", "key"));
+    const db = await restore(keyless);
+    expect((await run(db, keyless, "recover", "--log")).out[0]).toMatch(/^put back the entries 1 to/);
+    expect((await textsOf(db)).slice(0, -1)).toEqual(published);
+    const fresh = await makeKey("stoa.test/log2");
+    writeFileSync(join(keyless, "log", "key"), `${formatSignerKey(fresh)}\n`, { mode: 0o600 });
+    expect((await run(db, keyless, "recover", "--log", "--begin-anew", fresh.name)).status).toBe(0);
+    const [first = ""] = await textsOf(db);
+    expect(JSON.parse(first).previous).toMatchObject({ origin: key.name, size: published.length });
+  });
+
   it("a folder that is damaged, or of another key, stays as it is, and the database without a log", async () => {
-    const [damaged, other, keyless] = [copy(), copy(), copy()];
+    const [damaged, other, both] = [copy(), copy(), copy()];
     rmSync(join(damaged, "log", "entries", "000000"));
     writeFileSync(join(other, "log", "key"), `${formatSignerKey(await makeKey("stoa.test/log2"))}\n`);
-    rmSync(join(keyless, "log", "key"));
+    for (const name of ["key", "entries/000000"]) rmSync(join(both, "log", name));
     const db = await restore(dataDir);
     for (const [path, why] of [
       [damaged, /entries are lost, and the log folder is damaged/],
       [other, /cannot give it one/],
-      [keyless, /has the log's key/],
+      [both, /has the log's key or its folder/],
     ] as const) {
       const { status, notes } = await run(db, path, "recover", "--log", "--as-is");
       expect([status, notes.join()]).toEqual([3, expect.stringMatching(why)]);

@@ -3,9 +3,10 @@ import { existsSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { sleep } from "../../timing/wait.ts";
+import { parseEntry } from "../../tlog/entries/entry-text.ts";
 import { TlogError } from "../../tlog/error.ts";
 import { openCheckpoint } from "../../tlog/notes/checkpoint.ts";
-import type { NoteKey } from "../../tlog/notes/key.ts";
+import { type NoteKey, parseVkey } from "../../tlog/notes/key.ts";
 import { maxNoteBytes } from "../../tlog/notes/note.ts";
 import { maxEntryBytes, parseBundle } from "../../tlog/tiles/bundle.ts";
 import { rangeOf } from "../../tlog/tiles/prove.ts";
@@ -16,7 +17,7 @@ import type { CompactRange } from "../../tlog/tree/compact-range.ts";
 import { hashBytes } from "../../tlog/tree/hashing.ts";
 import { sha256, treeHasher, verifyEd25519 } from "../crypto.ts";
 import { LogFolder } from "../folder/log-folder.ts";
-import type { SignedTree } from "../folder/segments.ts";
+import { Segments, type SignedTree, segmentOf } from "../folder/segments.ts";
 
 /** A published tree with its entries. The signature of its note is verified. The entries must still be checked. */
 export interface LogSource {
@@ -55,6 +56,22 @@ export async function openSource(from: string, key: NoteKey, signal: AbortSignal
     if (!(error instanceof TlogError)) throw error;
     throw new Error(`${from} has no checkpoint of this log: ${error.message}`);
   }
+}
+
+/**
+ * The key that the first entry in a log folder names, for a log whose key is lost. Nothing of it is verified.
+ * @returns undefined if the folder does not have that entry. @throws Error of the file system
+ */
+export async function namedKey(path: string): Promise<NoteKey | undefined> {
+  try {
+    for await (const [bytes = new Uint8Array()] of new Segments(join(path, "entries")).read(segmentOf(0), 1)) {
+      const entry = parseEntry(bytes);
+      return entry.type === "log" ? await parseVkey(entry.vkey, sha256) : undefined;
+    }
+  } catch (error) {
+    if (!(error instanceof TlogError) && (error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+  return undefined;
 }
 
 /** An open log folder as a source. To close the source closes the folder. */
