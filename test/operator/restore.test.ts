@@ -1,7 +1,9 @@
 import { hash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createReadStream, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { beforeAll, describe, expect, it } from "vitest";
+import { clientProgram, runClient } from "../../src/store/backup/client-program.ts";
 import { writeBackup } from "../../src/store/backup/write-backup.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { describeSchema } from "../../src/store/schema/schema-dump.ts";
@@ -133,6 +135,16 @@ describe.concurrent("a backup", () => {
     // The restored database has not been checked.
     expect(await query(restored.config, "SELECT * FROM last_fsck")).toEqual([]);
     expect(text).not.toContain("203.0.113.7");
+  });
+
+  it("marks the log as restored, whichever program runs its statements", async () => {
+    const { config } = await createTestDatabase();
+    const [server] = await query<{ version: string }>(config, "SELECT VERSION() AS version");
+    const program = clientProgram("sql", server?.version.includes("MariaDB") ? "mariadb" : "mysql");
+    const client = runClient(program, ["--binary-mode", config.database], config, new AbortController().signal);
+    await pipeline(createReadStream(file), client.input);
+    await client.done;
+    expect(await query(config, "SELECT restored FROM log_head")).toEqual([{ restored: 1 }]);
   });
 
   it("of an earlier release can be restored on its engine, and is refused by the other one", async () => {

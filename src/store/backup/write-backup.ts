@@ -134,6 +134,8 @@ async function copy(
     await add(bytes);
   }
   if (header === undefined) throw new Error("The dump is empty.");
+  // As `restoreBackup` does: other programs may run these statements, too.
+  if (createdTables(migrations).includes("log_head")) await add(Buffer.from("UPDATE log_head SET restored = 1;\n"));
   await write(Buffer.from(endText(hash.digest("hex"))));
   return header;
 }
