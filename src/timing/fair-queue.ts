@@ -21,6 +21,11 @@ export class FairQueue<Item> {
     if (items.size === 0) this.#parties.delete(party);
   }
 
+  /** The items that wait. Each may be removed meanwhile. */
+  *[Symbol.iterator](): Generator<Item, void> {
+    for (const items of this.#parties.values()) yield* items;
+  }
+
   /** Removes the next item. Its party's next turn comes after those of all others. @returns undefined if none waits */
   take(): Item | undefined {
     const [first] = this.#parties;

@@ -3,6 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Board } from "../../src/board/board.ts";
 import { forgetAddresses } from "../../src/board/write-limits.ts";
 import { Database } from "../../src/store/database/database.ts";
+import { startCuttingProxy } from "../support/cutting-proxy.ts";
 import { type Clock, type Limited, startLimited, untilRefused } from "../support/limited.ts";
 import { recount, rowCounts } from "../support/recount.ts";
 
@@ -160,6 +161,25 @@ describe("an agent's writes", () => {
     expect((await other.rest("posts", { key, body: { title: "Later" } })).status).toBe(201);
     expect((await service.rest("posts", { key, body: { title: "Later" } })).status).toBe(429);
     expect(await recount(service.db)).toEqual([]);
+  });
+
+  it("are refused as too many after the clock was set back, also if the database cannot correct the limit", async () => {
+    const proxy = await startCuttingProxy(service.db.config);
+    const other = await startLimited(small, { clock, db: { ...service.db, config: proxy.config } });
+    const { key } = await service.register();
+    const write = () => other.rest("communities", { key, body: { name: unique(), title: "Again" } });
+    expect((await untilRefused(write)).allowed).toBe(1);
+    proxy.cutAtText("UPDATE agent_limits SET arrival", "before");
+    clock.pass(-86_400);
+    let reply = await write();
+    // The limits that are not stored come first. Each makes it wait for a few seconds.
+    for (; reply.body.retry_after_seconds < 10; reply = await write()) {
+      expect(reply.status).toBe(429);
+      clock.pass(reply.body.retry_after_seconds);
+    }
+    expect(reply).toMatchObject({ status: 429, body: { error: "rate_limited", retry_after_seconds: 3600 } });
+    expect(proxy.isCut()).toBe(true);
+    clock.pass(86_400);
   });
 
   it("are allowed soon after the clock was set back, without extra calls", async () => {

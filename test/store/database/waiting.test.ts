@@ -5,6 +5,7 @@ import type { TestDatabase } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait.ts";
 import { createRows, failure, longMs, read, resetRows, timeoutMs, unavailable } from "./rows.ts";
 
+const { signal } = new AbortController();
 let test: TestDatabase;
 beforeAll(async () => {
   test = await createRows();
@@ -46,6 +47,20 @@ it("calls get a connection in the order in which they came", async () => {
   await Promise.all([holder, ...calls]);
   expect(order).toEqual([1, 2, 3, 4, 5]);
   expect(db.load).toEqual({ inUse: 0, waiting: 0 });
+});
+
+it("transactions of different callers take turns, however many of one wait", async () => {
+  const db = new Database({ address: test.config, connections: 4 });
+  onTestFinished(() => db.close());
+  const order: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const holder = db.transaction(signal, () => gate.promise);
+  const write = (party: string) => db.transaction(signal, async () => void order.push(party), { party });
+  const calls = [..."aaaaaaaabbc"].map(write);
+  await waitUntil("the calls to wait", () => db.load.waiting === calls.length);
+  gate.resolve();
+  await Promise.all([holder, ...calls]);
+  expect(order.join("")).toBe("abcabaaaaaa");
 });
 
 it("a call that leaves, or whose time is over, waits no longer", async () => {

@@ -21,12 +21,11 @@ export class DeadlineWatch {
   // Not needed to keep the process alive: the calls do that.
   readonly #timer = setInterval(() => this.#look(), tickMs).unref();
 
-  /** Removes from `calls` each waiting call that is over, and then calls `onOver` with it. */
-  watch<Call extends Waiting>(calls: Set<Call>, onOver: (call: Call, reason: unknown) => void): void {
+  /** Calls `onOver` with each waiting call that is over. That must remove it from `calls`. */
+  watch<Call extends Waiting>(calls: Iterable<Call>, onOver: (call: Call, reason: unknown) => void): void {
     this.#looks.push((now) => {
       for (const call of calls) {
         if (!call.isBusy || !(call.signal?.aborted || call.endsAt <= now)) continue;
-        calls.delete(call);
         onOver(call, call.signal?.aborted ? call.signal.reason : deadlineExceeded());
       }
     });

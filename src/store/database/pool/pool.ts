@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { createPool, type Pool as DriverPool, type PoolConnection } from "mysql2";
 import type { StoaError } from "../../../errors.ts";
+import { FairQueue } from "../../../timing/fair-queue.ts";
 import { waitFor, withTimeout } from "../../../timing/wait.ts";
 import { checkDeadline, type DeadlineWatch, deadlineExceeded, unavailable, type Waiting } from "./deadline.ts";
 import { driverOptions, Link } from "./link.ts";
@@ -36,6 +37,8 @@ export interface PoolHost {
 }
 
 interface Waiter extends Waiting {
+  /** Who calls. */
+  readonly party: unknown;
   resolve(): void;
   reject(reason: unknown): void;
 }
@@ -51,8 +54,8 @@ export class Pool {
   readonly #driver: DriverPool;
   /** How many connections are taken or being opened. That of a call that has left counts until it is free or closed. */
   #taken = 0;
-  /** The calls that wait for a connection, in the order in which they came. */
-  readonly #waiting = new Set<Waiter>();
+  /** The calls that wait for a connection. */
+  readonly #waiting = new FairQueue<Waiter>();
   /** The calls that have a connection. */
   readonly #sessions = new Set<Session>();
   readonly #links = new Map<PoolConnection, Link>();
@@ -72,7 +75,7 @@ export class Pool {
       connectionLimit: connections,
       stream: () => this.#openSocket(),
     });
-    host.watch.watch(this.#waiting, (waiter, reason) => waiter.reject(reason));
+    host.watch.watch(this.#waiting, (waiter, reason) => this.#refuse(waiter, reason));
     host.watch.watch(this.#sessions, (session, reason) => void this.#abandon(session, reason));
   }
 
@@ -84,13 +87,14 @@ export class Pool {
   /**
    * Lends a connection. The caller must give it back by `release`.
    * @param endsAt when the caller's time is over, by `performance.now()`
+   * @param party who calls: where calls wait, parties take turns
    * @throws StoaError `unavailable`; the signal's reason; the error of connecting
    */
-  lend(signal: AbortSignal, endsAt: number): Promise<Session> {
+  lend(signal: AbortSignal, endsAt: number, party?: unknown): Promise<Session> {
     checkDeadline(signal, endsAt);
     if (this.#closing !== undefined) throw stopping();
     if (this.#taken >= this.#options.connections) {
-      return this.#wait(signal, endsAt).then(() => this.#take(signal, endsAt));
+      return this.#wait(signal, endsAt, party).then(() => this.#take(signal, endsAt));
     }
     this.#taken += 1;
     return this.#take(signal, endsAt);
@@ -109,8 +113,7 @@ export class Pool {
   /** Refuses waiting calls, gives running statements a moment, and closes every connection. */
   async close(): Promise<void> {
     this.#closing = Promise.withResolvers<void>();
-    for (const { reject } of this.#waiting) reject(stopping());
-    this.#waiting.clear();
+    for (const waiter of this.#waiting) this.#refuse(waiter, stopping());
     const endsAt = performance.now() + closeMs;
     for (const session of this.#sessions) session.endsAt = Math.min(session.endsAt, endsAt);
     if (this.#taken > 0) await withTimeout(this.#closing.promise, closeMs);
@@ -121,11 +124,16 @@ export class Pool {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  #wait(signal: AbortSignal, endsAt: number): Promise<void> {
+  #wait(signal: AbortSignal, endsAt: number, party: unknown): Promise<void> {
     if (this.#waiting.size >= maxWaiting) throw unavailable("Too many calls wait for the database.");
     return new Promise((resolve, reject) => {
-      this.#waiting.add({ resolve, reject, isBusy: true, signal, endsAt });
+      this.#waiting.add(party, { party, resolve, reject, isBusy: true, signal, endsAt });
     });
+  }
+
+  #refuse(waiter: Waiter, reason: unknown): void {
+    this.#waiting.delete(waiter.party, waiter);
+    waiter.reject(reason);
   }
 
   /** Takes a free connection of the driver's pool, or lets that open one. */
@@ -193,6 +201,7 @@ export class Pool {
 
   /** Takes the connection away from a call, and ends its statement. After that the next call gets the connection. */
   async #abandon(session: Session, reason: unknown): Promise<void> {
+    this.#sessions.delete(session);
     const { link } = session;
     const ended = Promise.all([this.#host.kill(session), session.abandon(reason)]);
     try {
@@ -205,11 +214,10 @@ export class Pool {
     this.#giveBack(link);
   }
 
-  /** Frees the place of a connection, which may have failed to open. The call that has waited longest gets the place. */
+  /** Frees the place of a connection, which may have failed to open. The next call that waits gets the place. */
   #giveBack(link?: Link): void {
     link?.release();
-    for (const next of this.#waiting) {
-      this.#waiting.delete(next);
+    for (let next = this.#waiting.take(); next !== undefined; next = this.#waiting.take()) {
       try {
         // The caller may have left since the watch looked.
         checkDeadline(next.signal, next.endsAt);
