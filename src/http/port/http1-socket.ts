@@ -47,8 +47,6 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
   readonly #unparsed: Buffer[] = [];
   /** How many bytes have arrived that have not been parsed. */
   unparsedBytes = 0;
-  /** The number of unparsed bytes that the reader was last told. */
-  #toldBytes = 0;
   #hasEnded = false;
   #waitsForTurn = false;
   /** Whether Node takes no more for now. */
@@ -96,16 +94,10 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
       mayTake = false;
       this.#parseSlice();
     }
-    if (this.unparsedBytes !== this.#toldBytes) this.#tell();
-    if (this.#unparsed.length > 0) this.#socket.pause();
-    else if (this.#hasEnded) {
-      if (!this.readableEnded) this.push(null);
-    } else if (this.#socket.isPaused() && !this.#isFull) this.#socket.resume();
-  }
-
-  #tell(): void {
-    this.#toldBytes = this.unparsedBytes;
     this.reader.keepUnparsed(this.unparsedBytes);
+    if (this.#unparsed.length > 0) this.#socket.pause();
+    else if (this.#hasEnded) this.push(null);
+    else if (this.#socket.isPaused() && !this.#isFull) this.#socket.resume();
   }
 
   #canParse(): boolean {
@@ -180,7 +172,7 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
   #drop(): void {
     this.#unparsed.length = 0;
     this.unparsedBytes = 0;
-    if (this.#toldBytes > 0) this.#tell();
+    this.reader.keepUnparsed(0);
     if (this.#socket.isPaused()) this.#socket.resume();
   }
 }

@@ -73,6 +73,7 @@ export class Http1Connection extends Connection implements SliceReader {
   }
 
   keepUnparsed(bytes: number): void {
+    if (bytes === this.#unparsedBytes) return;
     this.hold(bytes - this.#unparsedBytes);
     this.#unparsedBytes = bytes;
   }

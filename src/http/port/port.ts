@@ -168,9 +168,17 @@ export class Port {
       request.url ??= "/"; // CONNECT names no path
       if (session !== undefined) this.#bySession.get(session)?.take(request, response);
     };
+    const goOn = (request: http2.Http2ServerRequest, response: Http2Response) => {
+      const { closed, destroyed } = response.stream;
+      if (!closed && !destroyed) response.writeContinue();
+      onRequest(request, response);
+    };
     const server = http2.createServer(settings as never, onRequest as never);
-    // Node would answer these requests by itself, with nothing but a status.
-    return server.on("checkExpectation", onRequest as never).on("connect", onRequest as never);
+    // Node would answer these requests by itself: with nothing but a status, or, if the client has reset its stream already,
+    // with an exception that ends the process.
+    const events = { checkContinue: goOn, checkExpectation: onRequest, connect: onRequest };
+    for (const [event, listener] of Object.entries(events)) server.on(event, listener as never);
+    return server;
   }
 
   #createListener(): net.Server {

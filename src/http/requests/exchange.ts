@@ -13,13 +13,9 @@ export function connectionOf({ stream, socket }: HttpRequest): Socket | Http2Ses
 /** Resolves when the client has taken what was written to a response, or the response is closed. */
 export function untilTaken({ response, isOpen }: RequestContext): Promise<void> {
   if (!isOpen) return Promise.resolve();
-  return new Promise((resolve) => {
-    const settle = () => {
-      response.off("drain", settle).off("close", settle);
-      resolve();
-    };
-    response.on("drain", settle).on("close", settle);
-  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  response.on("drain", resolve).on("close", resolve);
+  return promise.finally(() => response.off("drain", resolve).off("close", resolve));
 }
 
 /** Closes a response at once, whether or not the client reads: its stream over HTTP/2, its connection over HTTP/1.1. */

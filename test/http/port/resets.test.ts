@@ -4,6 +4,15 @@ import net from "node:net";
 import tls from "node:tls";
 import { describe, expect, it } from "vitest";
 import { afterTest } from "../../support/after-test.ts";
+import {
+  connectFrames,
+  END_HEADERS,
+  field,
+  frame,
+  frameType,
+  get as get2,
+  rstStream,
+} from "../../support/http2-frames.ts";
 import { certificate, connect, connectHttp2, get, readStream, request, start } from "../../support/port.ts";
 
 /** More than a client may reset at once. */
@@ -40,10 +49,7 @@ describe("a connection that is reset before the reply", () => {
     ["a half head", request("/version").slice(0, -2)],
     ["no request", "garbage\r\n\r\n"],
   ])("ends alone: %s", async (_what, bytes) => {
-    const faults: unknown[] = [];
-    const note = (error: unknown) => faults.push(error);
-    process.on("uncaughtException", note);
-    afterTest(() => void process.off("uncaughtException", note));
+    const faults = uncaughtFaults();
     const plain = await start();
     const secure = await start({ tls: certificate });
     for (let round = 0; round < 10; round++) {
@@ -65,6 +71,33 @@ describe("a connection that is reset before the reply", () => {
     expect(faults).toEqual([]);
   });
 });
+
+describe("a stream that is reset together with its request", () => {
+  const expecting = (expect: string) => get2(1, "/version", { expect });
+  const tunnel = Buffer.concat([field(":method", "CONNECT"), field(":authority", "stoa:443")]);
+  it.each([
+    ["a request", get2(1, "/version")],
+    ["a request with an expectation", expecting("100-continue")],
+    ["a request with an unknown expectation", expecting("a miracle")],
+    ["a request for a tunnel", frame(frameType.headers, END_HEADERS, 1, tunnel)],
+  ])("ends alone: %s", async (_what, bytes) => {
+    const faults = uncaughtFaults();
+    const { number } = await start();
+    const { socket, received } = connectFrames(number);
+    socket.write(Buffer.concat([bytes, rstStream(1, 8), get2(3, "/version")]));
+    expect(await received(({ type, stream }) => type === frameType.data && stream === 3)).toBeDefined();
+    expect(faults).toEqual([]);
+  });
+});
+
+/** What no listener takes, from now until the end of the test. */
+function uncaughtFaults(): unknown[] {
+  const faults: unknown[] = [];
+  const note = (error: unknown) => faults.push(error);
+  process.on("uncaughtException", note);
+  afterTest(() => void process.off("uncaughtException", note));
+  return faults;
+}
 
 function isServed(session: ReturnType<typeof connectHttp2>): Promise<boolean> {
   return readStream(get(session, "/version")).then(
