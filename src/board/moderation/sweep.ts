@@ -1,5 +1,4 @@
-import { eraseCommentTexts } from "../../store/tables/removed-comments.ts";
-import { erasePostTexts } from "../../store/tables/removed-posts.ts";
+import { eraseTexts } from "../../store/tables/removed-posts.ts";
 import { listExpiredTexts } from "../../store/tables/reported-texts.ts";
 import { listUnfinished, type UnfinishedRemoval } from "../../store/tables/unfinished-removals.ts";
 import type { Board } from "../board.ts";
@@ -16,9 +15,9 @@ const portion = 20;
 
 /** Erases the texts of removed posts and comments, and reported texts, whose time is over. */
 export async function eraseExpiredTexts(board: Board, signal: AbortSignal): Promise<void> {
-  for (const erase of [erasePostTexts, eraseCommentTexts]) {
+  for (const table of ["removed_posts", "removed_comments"] as const) {
     for (let erased = batch; erased === batch; ) {
-      erased = await board.write(signal, ({ tx }) => erase(tx, board.expiryNow(), batch));
+      erased = await board.write(signal, ({ tx }) => eraseTexts(tx, table, board.expiryNow(), batch));
     }
   }
   for (let found = batch; found === batch; ) {

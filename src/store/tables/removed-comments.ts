@@ -1,6 +1,6 @@
 import type { Queryable, Tx } from "../database/queryable.ts";
 import type { CommentRow } from "./comments.ts";
-import type { NewRemoval, RemovalChange } from "./removed-posts.ts";
+import type { NewRemoval } from "./removed-posts.ts";
 
 /** A removed comment as shown: without its text and its author. */
 const columns =
@@ -41,13 +41,11 @@ export interface RemovedCommentState {
   erase_at: number | null;
   /** The sum of the votes, which do not count until the comment is restored. */
   score: number;
-  created_at: number;
 }
 
 /** Locks the row of a removed comment. Undefined when there is no such comment, or it stands. */
 export async function lockRemovedComment(tx: Tx, id: number): Promise<RemovedCommentState | undefined> {
-  const sql =
-    "SELECT author_id, removed_by, reason, erase_at, score, created_at FROM removed_comments WHERE id = ? FOR UPDATE";
+  const sql = "SELECT author_id, removed_by, reason, erase_at, score FROM removed_comments WHERE id = ? FOR UPDATE";
   return (await tx.rows<RemovedCommentState>(sql, [id]))[0];
 }
 
@@ -74,25 +72,4 @@ export async function moveCommentBack(tx: Tx, id: number): Promise<void> {
     [id],
   );
   await tx.run("DELETE FROM removed_comments WHERE id = ?", [id]);
-}
-
-/** Changes a removal. The row must be locked. */
-export async function putCommentRemoval(tx: Tx, id: number, { by, reason, eraseAt, at }: RemovalChange): Promise<void> {
-  const text = eraseAt === null ? ", body = '', salt = NULL" : "";
-  await tx.run(
-    `UPDATE removed_comments SET removed_by = ?, reason = ?, erase_at = ?, removed_at = COALESCE(?, removed_at)${text} WHERE id = ?`,
-    [by, reason, eraseAt, at ?? null, id],
-  );
-}
-
-/** Erases the text of up to `limit` removed comments whose time is over. @returns how many */
-export async function eraseCommentTexts(tx: Tx, now: number, limit: number): Promise<number> {
-  // The rows are locked by their ids, as everywhere. A search that locks would lock the index first.
-  const due = await tx.rows<{ id: number }>(
-    "SELECT id FROM removed_comments WHERE erase_at <= ? ORDER BY erase_at LIMIT ?",
-    [now, String(limit)],
-  );
-  const sql = "UPDATE removed_comments SET body = '', salt = NULL, erase_at = NULL WHERE id = ? AND erase_at <= ?";
-  for (const { id } of due) await tx.run(sql, [id, now]);
-  return due.length;
 }

@@ -63,13 +63,11 @@ export interface RemovedPostState {
   erase_at: number | null;
   upvotes: number;
   downvotes: number;
-  comment_count: number;
-  created_at: number;
 }
 
 /** Locks the row of a removed post. Undefined when there is no such post, or it stands. */
 export async function lockRemovedPost(tx: Tx, id: number): Promise<RemovedPostState | undefined> {
-  const sql = `SELECT community_id, author_id, removed_by, reason, erase_at, upvotes, downvotes, comment_count, created_at FROM removed_posts
+  const sql = `SELECT community_id, author_id, removed_by, reason, erase_at, upvotes, downvotes FROM removed_posts
     WHERE id = ? FOR UPDATE`;
   return (await tx.rows<RemovedPostState>(sql, [id]))[0];
 }
@@ -105,14 +103,28 @@ export async function movePostBack(tx: Tx, id: number): Promise<void> {
   await tx.run("DELETE FROM removed_posts WHERE id = ?", [id]);
 }
 
+/** Where removed posts and removed comments are. */
+type RemovedTable = "removed_posts" | "removed_comments";
+
+/** What an erased text leaves in its row. */
+const erased = {
+  removed_posts: "title = '', body = '', salt = NULL",
+  removed_comments: "body = '', salt = NULL",
+} as const;
+
 /** What changes of a removal: its role, its reason, until when the text is kept, and `at` if its time changes. */
 export type RemovalChange = Omit<NewRemoval, "at"> & { at?: number };
 
 /** Changes a removal. The row must be locked. */
-export async function putPostRemoval(tx: Tx, id: number, { by, reason, eraseAt, at }: RemovalChange): Promise<void> {
-  const text = eraseAt === null ? ", title = '', body = '', salt = NULL" : "";
+export async function putRemoval(
+  tx: Tx,
+  table: RemovedTable,
+  id: number,
+  { by, reason, eraseAt, at }: RemovalChange,
+): Promise<void> {
+  const text = eraseAt === null ? `, ${erased[table]}` : "";
   await tx.run(
-    `UPDATE removed_posts SET removed_by = ?, reason = ?, erase_at = ?, removed_at = COALESCE(?, removed_at)${text} WHERE id = ?`,
+    `UPDATE ${table} SET removed_by = ?, reason = ?, erase_at = ?, removed_at = COALESCE(?, removed_at)${text} WHERE id = ?`,
     [by, reason, eraseAt, at ?? null, id],
   );
 }
@@ -145,7 +157,7 @@ export async function putCommentCount(tx: Tx, id: number, count: Param): Promise
  */
 export async function eraseTextsOfAuthor(
   tx: Tx,
-  table: "removed_posts" | "removed_comments",
+  table: RemovedTable,
   authorId: number,
   after: number,
   limit: number,
@@ -155,25 +167,19 @@ export async function eraseTextsOfAuthor(
     `SELECT id, erase_at FROM ${table} FORCE INDEX (${table}_author) WHERE author_id = ? AND id > ? ORDER BY id LIMIT ?`,
     [authorId, after, String(limit)],
   );
-  const text = table === "removed_posts" ? "title = '', body = ''" : "body = ''";
-  const kept = rows.filter(({ erase_at }) => erase_at !== null);
-  for (const { id } of kept) {
-    await tx.run(`UPDATE ${table} SET ${text}, salt = NULL, erase_at = NULL WHERE id = ? AND erase_at IS NOT NULL`, [
-      id,
-    ]);
-  }
+  const sql = `UPDATE ${table} SET ${erased[table]}, erase_at = NULL WHERE id = ? AND erase_at IS NOT NULL`;
+  for (const { id, erase_at } of rows) if (erase_at !== null) await tx.run(sql, [id]);
   return rows.at(-1)?.id;
 }
 
-/** Erases the text of up to `limit` removed posts whose time is over. @returns how many */
-export async function erasePostTexts(tx: Tx, now: number, limit: number): Promise<number> {
+/** Erases up to `limit` removed texts whose time is over. @returns how many */
+export async function eraseTexts(tx: Tx, table: RemovedTable, now: number, limit: number): Promise<number> {
   // The rows are locked by their ids, as everywhere. A search that locks would lock the index first.
-  const due = await tx.rows<{ id: number }>(
-    "SELECT id FROM removed_posts WHERE erase_at <= ? ORDER BY erase_at LIMIT ?",
-    [now, String(limit)],
-  );
-  const sql =
-    "UPDATE removed_posts SET title = '', body = '', salt = NULL, erase_at = NULL WHERE id = ? AND erase_at <= ?";
+  const due = await tx.rows<{ id: number }>(`SELECT id FROM ${table} WHERE erase_at <= ? ORDER BY erase_at LIMIT ?`, [
+    now,
+    String(limit),
+  ]);
+  const sql = `UPDATE ${table} SET ${erased[table]}, erase_at = NULL WHERE id = ? AND erase_at <= ?`;
   for (const { id } of due) await tx.run(sql, [id, now]);
   return due.length;
 }
