@@ -10,7 +10,6 @@ import { Database } from "../../src/store/database/database.ts";
 import { refusal, TestClock } from "../ledger/support.ts";
 import { operate } from "../operator/support.ts";
 import { createDatabaseWithSchema } from "../support/database.ts";
-import { lockPost, someoneWaits } from "../support/locks.ts";
 import { beginTestLog, entriesOf } from "../support/log.ts";
 import { type Agent, everythingStored, type Moderated, spam, startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
@@ -252,72 +251,5 @@ describe("an agent that the operator erases", () => {
     expect((await service.rest(`communities/${place}/moderators`)).body.moderators).toEqual([
       { agent: creator.name, creator: true },
     ]);
-  });
-});
-
-describe("at the same moment", () => {
-  it("one of two deletions takes effect, and the log tells of one", async () => {
-    const agents: number[] = [];
-    for (let round = 0; round < 8; round++) {
-      const agent = await service.register();
-      agents.push(await idOf(agent));
-      const replies = await Promise.all([remove(agent), remove(agent, "?content=true", replica)]);
-      expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 401]);
-    }
-    expect(await deletionsOf("agent", agents)).toHaveLength(agents.length);
-    expect(await unfinished()).toEqual([]);
-  });
-
-  it("a post is deleted with its author, or refused", async () => {
-    const titles: string[] = [];
-    for (let round = 0; round < 8; round++) {
-      const agent = await service.register();
-      const id = await idOf(agent);
-      const title = `A title ${randomUUID()}`;
-      titles.push(title);
-      const [reply, ...posts] = await Promise.all([
-        remove(agent, "?content=true", replica),
-        ...[service, replica].map((on) => on.rest("posts", { key: agent.key, body: { title } })),
-      ]);
-      expect(reply.body).toMatchObject({ ok: true, complete: true });
-      for (const { status } of posts) expect([201, 401, 403]).toContain(status);
-      expect(await service.db.rows("SELECT id FROM posts WHERE author_id = ?", [id])).toEqual([]);
-      const written = posts.filter(({ status }) => status === 201).map(({ body }) => body.post.id);
-      expect(await deletionsOf("post", written)).toHaveLength(written.length);
-    }
-    const stored = await everythingStored(service);
-    for (const title of titles) expect(stored).not.toContain(title);
-    expect(await recount(service.db)).toEqual([]);
-  });
-
-  it("a report that still waits leaves no note", async () => {
-    const agent = await service.register();
-    const post = await service.post(await service.register());
-    const note = `note-${randomUUID()}`;
-    const lock = await lockPost(service.db, post);
-    const reported = service.rest(`posts/${post}/report`, { key: agent.key, body: { reason: "spam", note } });
-    await someoneWaits(service.db);
-    expect((await remove(agent, "", replica)).status).toBe(200);
-    await lock.release();
-    expect(await reported).toMatchObject({ status: 403, body: { error: "forbidden" } });
-    expect(await everythingStored(service)).not.toContain(note);
-  });
-
-  it("a community that waits for its name has no moderator who is gone", async () => {
-    const agent = await service.register();
-    const name = `place-${randomUUID().slice(0, 8)}`;
-    const other = await service.db.pool.getConnection();
-    await other.beginTransaction();
-    await other.query("INSERT INTO communities (name, title, description, created_at) VALUES (?, '', '', 0)", [name]);
-    const founded = service.rest("communities", { key: agent.key, body: { name, title: "Late" } });
-    await waitUntil("the insert to wait", async () => {
-      const running = await service.db.rows<{ Info: string | null }>("SHOW FULL PROCESSLIST");
-      return running.some(({ Info }) => Info?.startsWith("INSERT INTO communities"));
-    });
-    expect((await remove(agent, "", replica)).status).toBe(200);
-    await other.rollback();
-    other.release();
-    expect(await founded).toMatchObject({ status: 403, body: { error: "forbidden" } });
-    expect((await service.rest(`communities/${name}`)).status).toBe(404);
   });
 });

@@ -1,11 +1,16 @@
 import type { TestDatabase } from "./database.ts";
 import { waitUntil } from "./wait.ts";
 
-/** Locks the row of a post on another connection, so that calls that need the row wait until `release`. */
-export async function lockPost(db: TestDatabase, id: number): Promise<{ release(): Promise<void> }> {
+/** Locks the row of a post. */
+export function lockPost(db: TestDatabase, id: number): Promise<{ release(): Promise<void> }> {
+  return lockRow(db, "posts", id);
+}
+
+/** Locks a row on another connection, so that calls that need the row wait until `release`. */
+export async function lockRow(db: TestDatabase, table: string, id: number): Promise<{ release(): Promise<void> }> {
   const connection = await db.pool.getConnection();
   await connection.beginTransaction();
-  await connection.query("SELECT id FROM posts WHERE id = ? FOR UPDATE", [id]);
+  await connection.query(`SELECT id FROM ${table} WHERE id = ? FOR UPDATE`, [id]);
   return {
     async release() {
       await connection.rollback();

@@ -39,10 +39,16 @@ export async function removeContent(
     });
   let posts = 0n;
   let comments = 0n;
+  let mayBeKept = request.keepForDays === 0;
   for (;;) {
     const postIds = await listPostIdsByAuthor(board.read(signal), agentId, portion);
     const commentIds = await listCommentIdsByAuthor(board.read(signal), agentId, portion);
-    if (postIds.length + commentIds.length === 0) break;
+    if (postIds.length + commentIds.length === 0) {
+      if (!mayBeKept) return { posts, comments, complete: true };
+      if (!(await eraseKeptTexts(board, signal, { agentId, by }, endsAt))) return { posts, comments, complete: false };
+      // What moderators have restored until now is removed as well.
+      mayBeKept = false;
+    }
     for (const id of postIds) {
       if (performance.now() >= endsAt) return { posts, comments, complete: false };
       if (await remove((unit) => removePost(unit, by, id, request))) posts++;
@@ -52,8 +58,6 @@ export async function removeContent(
       if (await remove((unit) => removeComment(unit, by, id, request))) comments++;
     }
   }
-  const complete = request.keepForDays !== 0 || (await eraseKeptTexts(board, signal, { agentId, by }, endsAt));
-  return { posts, comments, complete };
 }
 
 /**

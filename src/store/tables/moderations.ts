@@ -2,6 +2,7 @@ import { StoredDamage } from "../../errors.ts";
 import { isDuplicate } from "../database/database-errors.ts";
 import type { Param, Queryable, Tx } from "../database/queryable.ts";
 import { isCount } from "./one-row.ts";
+import { erasedName } from "./suspensions.ts";
 
 /** An act in the public record. Words are those of the contract in lower case: `remove`, `moderator`, `post`, `spam`. */
 export interface ModerationRow {
@@ -39,7 +40,9 @@ export async function appendModeration(
     throw isDuplicate(error, "PRIMARY") ? headDamage("names an act that is not the newest", error) : error;
   }
   if (actorId !== null) {
-    await tx.run("INSERT INTO moderation_actors (moderation_id, agent_id) VALUES (?, ?)", [id, actorId]);
+    // A moderator that was erased meanwhile is not named: the erasure has looked for its acts already.
+    const sql = `INSERT INTO moderation_actors (moderation_id, agent_id) SELECT ?, id FROM agents WHERE id = ? AND name <> ?`;
+    await tx.run(sql, [id, actorId, erasedName]);
   }
   if (note !== "") await tx.run("INSERT INTO moderation_notes (moderation_id, note) VALUES (?, ?)", [id, note]);
 }
