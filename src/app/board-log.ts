@@ -41,8 +41,8 @@ export async function openBoardLog(
       makeKey: isPrivate ? () => storeNewKey(config, origin ?? originOf(siteUrl)) : undefined,
       mayBegin,
       hasReplicas: !isPrivate,
-      onIdentity: ({ beginsAt }) => {
-        board.logBeginsAt = beginsAt;
+      onLog: (from) => {
+        board.logBeginsAt = from;
       },
       lookMs: overrides.logLookMs,
     },

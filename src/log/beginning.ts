@@ -1,5 +1,5 @@
 import type { Database } from "../store/database/database.ts";
-import { beginLog } from "../store/tables/log-beginning.ts";
+import { beginLog, importStart } from "../store/tables/log-beginning.ts";
 import { type LogIdentity, readLogIdentity } from "../store/tables/log-identity.ts";
 import { toUtf8 } from "../tlog/encoding.ts";
 import type { LogEntry } from "../tlog/entries/entry.ts";
@@ -45,6 +45,15 @@ export function firstEntry(
   const ts = new Date(beginsAt).toISOString();
   const entry = formatEntry({ type: "log", ts, origin: key.name, vkey, ...(previous && { previous }) });
   return { identity: { origin: key.name, vkey, beginsAt }, entry, leaf: Buffer.from(treeHasher.leaf(toUtf8(entry))) };
+}
+
+/**
+ * From when on the writes of a replica that has just seen a log add entries to it, in milliseconds since 1970 (UTC). The clock
+ * may have been ahead when the log began. Then it must not hold up the log once it is right.
+ */
+export function writesFrom({ beginsAt, imported }: LogIdentity, now: number): number {
+  // The import begins later than the writes.
+  return imported === importStart ? Math.min(beginsAt, now + beginDelayMs) : 0;
 }
 
 /**

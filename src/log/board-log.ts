@@ -4,7 +4,7 @@ import { type LogIdentity, readLogIdentity } from "../store/tables/log-identity.
 import { Ticker } from "../timing/ticker.ts";
 import { formatVkey, type NoteKey, parseVkey } from "../tlog/notes/key.ts";
 import type { SignerKey } from "../tlog/notes/signer-key.ts";
-import { begin, findWrongSetting } from "./beginning.ts";
+import { begin, findWrongSetting, writesFrom } from "./beginning.ts";
 import { sha256, signerOf } from "./crypto.ts";
 import { LogFolder } from "./folder/log-folder.ts";
 import { Import } from "./import.ts";
@@ -31,8 +31,11 @@ export interface BoardLogOptions {
   mayBegin: boolean;
   /** Whether other replicas may use the database. */
   hasReplicas: boolean;
-  /** Called when there is a log: at the start, or when one has begun later. Writes add entries from its `beginsAt` on. */
-  onIdentity(identity: LogIdentity): void;
+  /**
+   * Called when there is a log: at the start, or when one has begun later.
+   * @param from from when on writes add entries, in milliseconds since 1970 (UTC)
+   */
+  onLog(from: number): void;
   /** How often it looks for a log, and for notes of other replicas, in milliseconds. */
   lookMs?: { identity?: number | undefined; notes?: number | undefined } | undefined;
 }
@@ -88,7 +91,7 @@ export class BoardLog {
       // `key` is what this replica had before. A key that `#begin` has just made is that of the log.
       const wrong = findWrongSetting(identity, origin, key);
       if (wrong !== undefined) throw new Error(wrong);
-      await log.#start(identity, signal, identity.beginsAt + (options.hasReplicas ? settleMs : 0));
+      await log.#start(identity, signal, false);
     }
     log.#watch();
     return log;
@@ -167,10 +170,12 @@ export class BoardLog {
     return begin(given, { db, now, hasReplicas, signal });
   }
 
-  /** @param settledAt from when on every write adds its own entry, in milliseconds since 1970 (UTC) */
-  async #start(identity: LogIdentity, signal: AbortSignal, settledAt: number): Promise<void> {
-    const { db, path, log, origin, key: own, lookMs, onIdentity } = this.#options;
-    onIdentity(identity);
+  /** @param serves whether this replica serves already. Then its writes may have begun without the log, however old that is */
+  async #start(identity: LogIdentity, signal: AbortSignal, serves: boolean): Promise<void> {
+    const { db, path, now, log, origin, key: own, hasReplicas, lookMs, onLog } = this.#options;
+    const from = writesFrom(identity, now());
+    const settledAt = Math.max(from, serves ? now() : 0) + (serves || hasReplicas ? settleMs : 0);
+    onLog(from);
     const key = await parseVkey(identity.vkey, sha256);
     const signs = own !== undefined && formatVkey(own) === identity.vkey;
     // A start has compared them already; this log may be one that another replica has begun since.
@@ -198,6 +203,7 @@ export class BoardLog {
     if (signs) this.#sequence(publisher, identity, settledAt);
   }
 
+  /** @param settledAt from when on every write adds its own entry, in milliseconds since 1970 (UTC) */
   #sequence(publisher: Publisher, { beginsAt }: LogIdentity, settledAt: number): void {
     const { db, log, now } = this.#options;
     const sequencer = new Sequencer({ db, publisher, outbox: this.#outbox, beginsAt });
@@ -212,12 +218,11 @@ export class BoardLog {
   }
 
   #watch(): void {
-    const { db, log, now, lookMs } = this.#options;
+    const { db, log, lookMs } = this.#options;
     const look = async (signal: AbortSignal) => {
       if (this.#open !== undefined) return;
       const identity = (await readLogIdentity(db.priority.reader(signal))) ?? (await this.#begin(signal));
-      // This replica serves already: its writes may have begun without the log, however long ago that began.
-      if (identity !== undefined) await this.#start(identity, signal, Math.max(identity.beginsAt, now()) + settleMs);
+      if (identity !== undefined) await this.#start(identity, signal, true);
     };
     const lookAtOutbox = async (signal: AbortSignal) => {
       if (this.#open !== undefined) await this.#outbox.look(db.priority.reader(signal));

@@ -181,7 +181,7 @@ describe.concurrent("the import", () => {
     let now = Date.now();
     const key = await makeKey(testOrigin);
     const options = { db: database, path, now: () => now, origin: undefined, key, mayBegin: true, hasReplicas: false };
-    const ignored = { onIdentity: () => {}, log: { info: () => {}, warn: () => {}, error: () => {} } };
+    const ignored = { onLog: () => {}, log: { info: () => {}, warn: () => {}, error: () => {} } };
     const log = await BoardLog.open({ ...options, ...ignored, lookMs: { identity: 20 } }, signal);
     afterFile(() => log.stop());
     rmSync(join(path, "checkpoint"));

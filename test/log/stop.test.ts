@@ -22,7 +22,7 @@ it("a replica that stops while it finds a log does not begin to add to it", asyn
     key,
     mayBegin: false,
     hasReplicas: false,
-    onIdentity: () => {
+    onLog: () => {
       isFound = true;
     },
     lookMs: { identity: 20 },

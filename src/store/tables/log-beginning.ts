@@ -13,6 +13,9 @@ const emptyLogTree: LogTree = {
   receipts: 0,
 };
 
+/** The position of an import that has not begun. */
+export const importStart = "agent 0";
+
 /**
  * Begins the log with its first entry. Replicas may try at the same time: the transaction of one succeeds.
  * @param entry the entry of type `log`
@@ -25,7 +28,7 @@ export async function beginLog(
   entry: string,
   leaf: Buffer,
 ): Promise<boolean> {
-  if (!(await insertLogIdentity(tx, { ...identity, imported: "agent 0" }))) return false;
+  if (!(await insertLogIdentity(tx, { ...identity, imported: importStart }))) return false;
   if (!(await advanceLogHead(tx, emptyLogTree, { ...emptyLogTree, size: 1, root: leaf }))) {
     throw new Error("The database has entries of a log, and no log.");
   }
