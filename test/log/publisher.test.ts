@@ -79,3 +79,20 @@ it("a replica that has a note starts with it while the database fails or the dis
   await behind.publish(never);
   expect(noteOf(behind)).toBe(noteOf(ahead));
 });
+
+it("while a tree cannot be written to the disk, the operator is told why, and it is published later", async () => {
+  const log = await GrowingLog.begin();
+  const publisher = await log.publisher(scratchFolder());
+  await publisher.publish(never);
+  const batch = await log.grow(5);
+  const end = await watchSteps((name) => {
+    if (name === "sync") throw Object.assign(new Error("no space left"), { syscall: "fsync" });
+    return undefined;
+  });
+  await expect(publisher.publish(never, batch)).rejects.toThrow("no space left");
+  end();
+  expect(publisher.warning).toBe("The log folder cannot be written, so nothing new is published here: no space left.");
+  expect(publisher.obstacle).toBeUndefined();
+  await publisher.publish(never, batch);
+  expect([publisher.warning, publisher.tree?.size]).toEqual([undefined, 6]);
+});

@@ -57,6 +57,8 @@ export class Publisher {
   #folder: LogFolder | undefined;
   #reopenAt = 0;
   #obstacle: string | undefined = notOpen;
+  /** Why the newest tree could not be published, in a sentence; undefined if the disk has not failed since the last one. */
+  #fault: string | undefined;
   /** Each run waits for the one before. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -99,10 +101,13 @@ export class Publisher {
     return this.#obstacle;
   }
 
-  /** The obstacle, if there is one after the start. */
+  /** What an operator should know; undefined if all is well. */
   get warning(): string | undefined {
-    if (this.#obstacle === undefined || this.#obstacle === notOpen) return undefined;
-    return `The log is frozen, and nothing is added to it. ${this.#obstacle}`;
+    return this.#isFrozen ? `The log is frozen, and nothing is added to it. ${this.#obstacle}` : this.#fault;
+  }
+
+  get #isFrozen(): boolean {
+    return this.#obstacle !== undefined && this.#obstacle !== notOpen;
   }
 
   /**
@@ -156,7 +161,13 @@ export class Publisher {
     } catch (error) {
       if (error instanceof FolderDamage) this.#giveUpFolder(error);
       else if (error instanceof Contradiction || error instanceof StoredDamage) this.#freeze(error.message);
-      else throw error;
+      else {
+        const { syscall, message } = error as NodeJS.ErrnoException;
+        if (syscall !== undefined) {
+          this.#fault = `The log folder cannot be written, so nothing new is published here: ${message}.`;
+        }
+        throw error;
+      }
     }
   }
 
@@ -221,6 +232,7 @@ export class Publisher {
     const note = sign === undefined ? (tree.note as Uint8Array) : await sign();
     const signed = { size: tree.size, root: tree.root, note };
     await folder.adopt(extension, signed);
+    this.#fault = undefined;
     this.published.set(signed);
     return signed;
   }
@@ -270,7 +282,7 @@ export class Publisher {
   }
 
   #thaw(): void {
-    if (this.warning !== undefined) this.#options.log.info({}, "the log goes on");
+    if (this.#isFrozen) this.#options.log.info({}, "the log goes on");
     this.#obstacle = undefined;
   }
 }
