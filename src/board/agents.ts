@@ -15,6 +15,7 @@ import { keyLifetimeMs } from "../store/tables/reply-check.ts";
 import {
   erasedName,
   findSuspendedHolders,
+  findSuspension,
   lockAgentById,
   type SuspendedKeyHolder,
   type Suspension,
@@ -172,6 +173,7 @@ export function isAgentName(name: string): boolean {
  * ends at once.
  * @param replyId the stored response that holds the key; it is erased when the key is first used
  * @returns undefined when the call does not show the current key
+ * @throws StoaError `forbidden` for an agent that was suspended meanwhile
  */
 export async function rotateKey(
   { tx, now }: Unit,
@@ -189,7 +191,11 @@ export async function rotateKey(
     fromExpiresAt: graceMs === 0 ? 0 : oldKeyExpiresAt,
     keyReply: replyId,
   });
-  return changed ? { apiKey, oldKeyExpiresAt } : undefined;
+  if (changed) return { apiKey, oldKeyExpiresAt };
+  // While an agent is suspended, its keys are kept elsewhere.
+  const suspension = await findSuspension(tx, caller.id);
+  if (suspension !== undefined) throw suspended(suspension);
+  return undefined;
 }
 
 /** The caller's own profile, and how many items of its inbox are unread. @throws StoaError `not_found` */

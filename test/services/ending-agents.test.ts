@@ -1,6 +1,9 @@
-// What agents still do while they end, on two replicas at once.
+// What agents still do while they end or are suspended, on two replicas at once.
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
+import { Board } from "../../src/board/board.ts";
+import { suspendAgent } from "../../src/board/moderation/agents.ts";
+import { Database } from "../../src/store/database/database.ts";
 import { createDatabaseWithSchema } from "../support/database.ts";
 import { lockPost, lockRow, someoneWaits } from "../support/locks.ts";
 import { beginTestLog, entriesOf } from "../support/log.ts";
@@ -137,5 +140,22 @@ describe("at the same moment", () => {
     expect((await service.rest(`comments/${comment}`)).body.comment.removed).not.toBeNull();
     expect(await everythingStored(service)).not.toContain(text);
     expect(await recount(service.db)).toEqual([]);
+  });
+
+  it("a rotation that waits for a suspension is refused like other writes: the key is still the agent's", async () => {
+    const agent = await service.register();
+    expect((await service.rest("agents/me", { key: agent.key })).status).toBe(200);
+    const db = new Database({ address: service.db.config, connections: 1 });
+    const suspended = await new Board(db, Date.now).write(new AbortController().signal, async (unit) => {
+      await suspendAgent(unit, agent.name, { reason: "spam", note: "", endsAt: null });
+      const rotation = service.rest("agents/me/key", { key: agent.key, body: {} });
+      await running("UPDATE agents SET previous_key_hash");
+      return { rotation };
+    });
+    await db.close();
+    const { status, body } = await suspended.rotation;
+    expect([status, body.error]).toEqual([403, "forbidden"]);
+    expect(body.message).toContain("for the reason spam");
+    expect((await service.rest("agents/me", { key: agent.key })).status).toBe(200);
   });
 });
