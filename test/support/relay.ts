@@ -15,6 +15,8 @@ export interface Relay {
   thaw(): void;
   /** How many connections clients hold open. */
   readonly clients: number;
+  /** How many connections it has taken so far. */
+  readonly taken: number;
 }
 
 /**
@@ -27,12 +29,14 @@ export async function startRelay(
 ): Promise<Relay> {
   const sockets = new Set<Socket>();
   let clients = 0;
+  let taken = 0;
   let isFrozen = false;
   const listen = (port: number): Promise<Server> => {
     const { promise, resolve, reject } = Promise.withResolvers<Server>();
     const listener = createServer((client) => {
       const server = connect(target);
       clients += 1;
+      taken += 1;
       client.once("close", () => {
         clients -= 1;
       });
@@ -79,6 +83,9 @@ export async function startRelay(
     },
     get clients() {
       return clients;
+    },
+    get taken() {
+      return taken;
     },
   };
 }

@@ -21,9 +21,10 @@ export const stops: Fault = {
     relay.freeze();
     wrong.push(...(await stage.stop("with a frozen database")));
 
-    const before = relay.clients;
+    // The relay may hear of the connections of the process that has ended only now.
+    const { taken } = relay;
     service.beginAgain();
-    await waitUntil("a connection", () => relay.clients > before);
+    await waitUntil("a connection", () => relay.taken > taken);
     wrong.push(...(await stage.stop("while starting")));
     relay.thaw();
 
