@@ -217,7 +217,8 @@ export class Pool {
   /** Frees the place of a connection, which may have failed to open. The next call that waits gets the place. */
   #giveBack(link?: Link): void {
     link?.release();
-    for (let next = this.#waiting.take(); next !== undefined; next = this.#waiting.take()) {
+    while (this.#waiting.size > 0) {
+      const next = this.#waiting.take() as Waiter;
       try {
         // The caller may have left since the watch looked.
         checkDeadline(next.signal, next.endsAt);
