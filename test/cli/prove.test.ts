@@ -102,6 +102,22 @@ describe("stoa prove", () => {
   });
 
   const by = (name: string) => ({ post: { ...post, author: { name } } });
+
+  it("proves what an agent said that is erased, without its author", async () => {
+    site.pages.delete("/api/v1/agents/Zeno/proof");
+    await show(site, "posts/12", by("[removed]"), at.edit);
+    expect(await proveJson(site.url, "posts/12")).toMatchObject({ status: 0, ok: true, author: null });
+  });
+
+  it("asks again if the author was erased meanwhile", async () => {
+    site.intercept = (path, response) => {
+      if (path !== "/api/v1/agents/Zeno/proof") return false;
+      site.pages.set("/api/v1/posts/12", JSON.stringify({ ok: true, ...by("[removed]") }));
+      return !!response.writeHead(404).end();
+    };
+    expect(await proveJson(site.url, "posts/12")).toMatchObject({ status: 0, ok: true, author: null });
+  });
+
   /** Serves the proof of the post in another log. */
   const proveIn = async (log: FakeLog) =>
     site.pages.set("/api/v1/posts/12/proof", await log.proof(at.edit, sampleEntries[at.edit]?.text));

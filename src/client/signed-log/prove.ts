@@ -1,11 +1,10 @@
-import { TlogError } from "../../tlog/error.ts";
 import { type NoteKey, parseVkey } from "../../tlog/notes/key.ts";
 import type { ExpectedItem } from "../../tlog/proofs/expected-item.ts";
 import { maxProofBytes } from "../../tlog/proofs/tlog-proof.ts";
 import { type VerifiedItem, verifyItem } from "../../tlog/proofs/verify-item.ts";
 import { isObject, type JsonObject, StoaError } from "../error.ts";
 import { getObject, getShort } from "../http.ts";
-import { findingOf, LogFinding } from "./finding.ts";
+import { findingOf, type LogFault, LogFinding } from "./finding.ts";
 import { logFunctions } from "./functions.ts";
 import { type ItemAddress, parseItemAddress } from "./item-address.ts";
 import { SignedLog } from "./signed-log.ts";
@@ -50,6 +49,11 @@ function readKey(vkey: string): Promise<NoteKey> {
   });
 }
 
+/** What may be found of an item that is changed meanwhile. */
+const changing: ReadonlySet<LogFault> = new Set(["other_content", "content_withheld", "not_logged"]);
+/** The name that stands for the author of a post or comment who was erased, and whose own name nothing proves any more. */
+const erasedName = "[removed]";
+
 /** What a service shows at an address. */
 interface ShownItem {
   expected: ExpectedItem;
@@ -73,8 +77,9 @@ export async function proveItem(
   try {
     return await proveOnce(root, address, log, signal);
   } catch (error) {
-    // The item may have been edited or removed between the two requests.
-    if (!(error instanceof TlogError) || !["other_content", "content_withheld"].includes(error.code)) throw error;
+    // The item may have been edited or removed between two requests, or its author erased.
+    const fault = findingOf(error)?.fault;
+    if (fault === undefined || !changing.has(fault)) throw error;
     return proveOnce(root, address, log, signal);
   }
 }
@@ -160,7 +165,8 @@ async function readShown(root: string, address: ItemAddress, signal: AbortSignal
       if (removal) return { expected: { kind: "removal", of: kind, id }, isLogged: isRemoved };
       // The proof of a removed item does not have the text, either.
       if (isRemoved) return { expected: { kind, id }, isLogged: true };
-      const author = isObject(item.author) ? textOf(item.author, "name") : undefined;
+      const name = isObject(item.author) ? textOf(item.author, "name") : erasedName;
+      const author = name === erasedName ? undefined : name;
       const body = textOf(item, "body");
       if (kind === "comment") return { expected: { kind, id, shown: { body } }, isLogged: true, author };
       return { expected: { kind, id, shown: { title: textOf(item, "title"), body } }, isLogged: true, author };
