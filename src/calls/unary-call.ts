@@ -1,6 +1,7 @@
 import { create, type DescMethod, type DescMethodUnary, type DescService, type Message } from "@bufbuild/protobuf";
 import type { ContextValues, HandlerContext, UnaryRequest, UnaryResponse } from "@connectrpc/connect";
 import { bodyCutOf } from "../contract/body-cut.ts";
+import { parties } from "../timing/parties.ts";
 import { CallContext, type CallInit } from "./call.ts";
 import { Checked } from "./checked.ts";
 import type { Implementation, InterceptorsOf } from "./service-table.ts";
@@ -48,6 +49,8 @@ export function createUnaryCall(
   const bodyCut = bodyCutOf(rpc);
   const innermost: UnaryFn = async (request) => {
     const call = request as UnaryContext;
+    const { agent, origin } = call.call;
+    parties.set(call.signal, agent ?? origin.client.counted);
     const message = create(rpc.output, await invoke.call(implementation, call.message, call));
     // Before the response is shared and measured.
     const chars = bodyCut && (call.message as Message & Record<string, unknown>)[bodyCut.field];

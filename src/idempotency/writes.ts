@@ -82,22 +82,20 @@ export class Writes {
     write: Write<Open, Reply>,
   ): Promise<Reply> {
     const { context, request } = write;
-    const { agent, origin } = callOf(context.values);
-    const party = agent ?? origin.client.counted;
     const claim = readClaim(context, request);
     // Anybody who sends the key of an anonymous call gets its response. So sending a key is a guess at a secret.
-    if (claim !== undefined && isAnonymous(context)) origin.limits.enforceCredentials();
+    if (claim !== undefined && isAnonymous(context)) callOf(context.values).origin.limits.enforceCredentials();
     try {
       if (claim === undefined) {
-        if (this.#board.isCluster) return await this.#runWithOwnKey(transactions, write, party);
-        return await transactions.write(context.signal, (unit) => this.#perform(unit, write, null), { party });
+        if (this.#board.isCluster) return await this.#runWithOwnKey(transactions, write);
+        return await transactions.write(context.signal, (unit) => this.#perform(unit, write, null), {});
       }
       const { refusal } = this.#board;
       if (refusal !== undefined) return await this.#replayOnly(write, claim, refusal);
       const attempts = new Attempts<Reply>();
       // The transaction may run again after a deadlock, so it returns what it found instead of setting anything outside.
       const perform = (unit: Open) => this.#performOnce(unit, write, claim, attempts);
-      const { reply, replayed } = await transactions.write(context.signal, perform, { isClaimed: true, party });
+      const { reply, replayed } = await transactions.write(context.signal, perform, { isClaimed: true });
       if (replayed) markReplayed(context);
       return reply;
     } catch (error) {
@@ -116,7 +114,6 @@ export class Writes {
   async #runWithOwnKey<Open extends Unit, Reply extends Message>(
     transactions: Transactions<Open>,
     write: Write<Open, Reply>,
-    party: unknown,
   ): Promise<Reply> {
     const id = randomBytes(32);
     const attempts = new Attempts<Reply>();
@@ -132,7 +129,7 @@ export class Writes {
       if (unit.unchanged) await takeBackCall(unit, id);
       return attempts.made(attempt, reply);
     };
-    return transactions.write(write.context.signal, performOnce, { isClaimed: true, party });
+    return transactions.write(write.context.signal, performOnce, { isClaimed: true });
   }
 
   /**

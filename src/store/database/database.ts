@@ -43,8 +43,6 @@ export interface TransactionOptions {
    * Only then does the work run again after a COMMIT without an answer.
    */
   isClaimed?: boolean;
-  /** Who calls: where transactions wait for a connection, parties take turns. */
-  party?: unknown;
 }
 
 /** How many statements of one look-up run at a time. */
@@ -183,7 +181,7 @@ export class Database {
   async transaction<T>(
     signal: AbortSignal,
     work: (tx: Tx) => Promise<T>,
-    { isClaimed = false, party }: TransactionOptions = {},
+    { isClaimed = false }: TransactionOptions = {},
     { writes }: PoolPair = this.#pools.ordinary,
   ): Promise<T> {
     this.checkWritable();
@@ -193,9 +191,7 @@ export class Database {
     for (;;) {
       signal.throwIfAborted();
       try {
-        return await traced("transaction", () =>
-          runTransaction(writes, signal, endsAt, party, work, this.#preparedFirst),
-        );
+        return await traced("transaction", () => runTransaction(writes, signal, endsAt, work, this.#preparedFirst));
       } catch (error) {
         if (error instanceof CommitInDoubt) doubt = error;
         retries ??= new Retries(signal, endsAt, this.#retries);

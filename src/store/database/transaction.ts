@@ -10,7 +10,6 @@ import type { Param, Tx } from "./queryable.ts";
  * rolled back.
  * @param pool lends the connection
  * @param endsAt when the time of the call is over, by `performance.now()`
- * @param party as for `Pool.lend`
  * @param preparedFirst gets the statements that `work` needs prepared. `work` then runs again
  * @throws what `work` throws; the signal's reason; errors of the driver; StoaError `unavailable` when the time is over;
  * CommitInDoubt
@@ -19,11 +18,10 @@ export async function runTransaction<T>(
   pool: Pool,
   signal: AbortSignal,
   endsAt: number,
-  party: unknown,
   work: (tx: Tx) => Promise<T>,
   preparedFirst: PreparedFirst,
 ): Promise<T> {
-  const session = await pool.lend(signal, endsAt, party);
+  const session = await pool.lend(signal, endsAt);
   // False when ROLLBACK has failed: the connection may still be in a transaction.
   let isUsable = true;
   try {

@@ -1,11 +1,11 @@
 // Calls that wait for a connection: in their order, not for ever, and not any number of them.
 import { beforeAll, beforeEach, expect, it, onTestFinished } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
+import { parties } from "../../../src/timing/parties.ts";
 import type { TestDatabase } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait.ts";
 import { createRows, failure, longMs, read, resetRows, timeoutMs, unavailable } from "./rows.ts";
 
-const { signal } = new AbortController();
 let test: TestDatabase;
 beforeAll(async () => {
   test = await createRows();
@@ -49,18 +49,31 @@ it("calls get a connection in the order in which they came", async () => {
   expect(db.load).toEqual({ inUse: 0, waiting: 0 });
 });
 
-it("transactions of different callers take turns, however many of one wait", async () => {
-  const db = new Database({ address: test.config, connections: 4 });
-  onTestFinished(() => db.close());
-  const order: string[] = [];
+/** A signal of a call for this agent or address. */
+function signalOf(party: string): AbortSignal {
+  const { signal } = new AbortController();
+  parties.set(signal, party);
+  return signal;
+}
+
+it("parties take turns, however many calls of one wait", async () => {
+  const { db, holder, release } = await occupied(longMs);
+  const order = { reads: "", writes: "" };
   const gate = Promise.withResolvers<void>();
-  const holder = db.transaction(signal, () => gate.promise);
-  const write = (party: string) => db.transaction(signal, async () => void order.push(party), { party });
-  const calls = [..."aaaaaaaabbc"].map(write);
+  const writing = db.transaction(signalOf("a"), () => gate.promise);
+  const calls = [..."aaaaaaaabbc"].flatMap((party) => [
+    read(db, signalOf(party)).then(() => {
+      order.reads += party;
+    }),
+    db.transaction(signalOf(party), async () => {
+      order.writes += party;
+    }),
+  ]);
   await waitUntil("the calls to wait", () => db.load.waiting === calls.length);
   gate.resolve();
-  await Promise.all([holder, ...calls]);
-  expect(order.join("")).toBe("abcabaaaaaa");
+  await release();
+  await Promise.all([holder, writing, ...calls]);
+  expect(order).toEqual({ reads: "abcabaaaaaa", writes: "abcabaaaaaa" });
 });
 
 it("a call that leaves, or whose time is over, waits no longer", async () => {

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { createPool, type Pool as DriverPool, type PoolConnection } from "mysql2";
 import type { StoaError } from "../../../errors.ts";
 import { FairQueue } from "../../../timing/fair-queue.ts";
+import { parties } from "../../../timing/parties.ts";
 import { waitFor, withTimeout } from "../../../timing/wait.ts";
 import { checkDeadline, type DeadlineWatch, deadlineExceeded, unavailable, type Waiting } from "./deadline.ts";
 import { driverOptions, Link } from "./link.ts";
@@ -37,7 +38,6 @@ export interface PoolHost {
 }
 
 interface Waiter extends Waiting {
-  /** Who calls. */
   readonly party: unknown;
   resolve(): void;
   reject(reason: unknown): void;
@@ -85,16 +85,15 @@ export class Pool {
   }
 
   /**
-   * Lends a connection. The caller must give it back by `release`.
+   * Lends a connection. The caller must give it back by `release`. Where calls wait, the `parties` of their signals take turns.
    * @param endsAt when the caller's time is over, by `performance.now()`
-   * @param party who calls: where calls wait, parties take turns
    * @throws StoaError `unavailable`; the signal's reason; the error of connecting
    */
-  lend(signal: AbortSignal, endsAt: number, party?: unknown): Promise<Session> {
+  lend(signal: AbortSignal, endsAt: number): Promise<Session> {
     checkDeadline(signal, endsAt);
     if (this.#closing !== undefined) throw stopping();
     if (this.#taken >= this.#options.connections) {
-      return this.#wait(signal, endsAt, party).then(() => this.#take(signal, endsAt));
+      return this.#wait(signal, endsAt).then(() => this.#take(signal, endsAt));
     }
     this.#taken += 1;
     return this.#take(signal, endsAt);
@@ -124,8 +123,9 @@ export class Pool {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  #wait(signal: AbortSignal, endsAt: number, party: unknown): Promise<void> {
+  #wait(signal: AbortSignal, endsAt: number): Promise<void> {
     if (this.#waiting.size >= maxWaiting) throw unavailable("Too many calls wait for the database.");
+    const party = parties.get(signal) ?? signal;
     return new Promise((resolve, reject) => {
       this.#waiting.add(party, { party, resolve, reject, isBusy: true, signal, endsAt });
     });
