@@ -8,6 +8,9 @@ export interface SlotLimits {
   perAgent: number;
 }
 
+/** A caller gets another slot only while a part of the free ones, one in this many, is more than it has. */
+const freeParts = 4;
+
 /** The limit that has no room for another slot. */
 export type FullLimit = keyof SlotLimits;
 
@@ -23,16 +26,19 @@ export class Slots {
   }
 
   /**
-   * Takes a slot, unless a limit has no room for it.
+   * Takes a slot, unless a limit has no room for it. Where few are left, those who have many get no more: so a few callers do not
+   * take all.
    * @param agent the agent that the slot counts for; undefined if it counts for none
    * @param address the same for an address
    * @returns the limit that has no room; undefined if the slot is taken, and `release` must follow
    */
   take(agent: number | undefined, address: string | undefined): FullLimit | undefined {
     const { total, perAddress, perAgent } = this.#limits;
-    if (this.#byAgent.of(agent) >= perAgent) return "perAgent";
-    if (this.#byAddress.of(address) >= perAddress) return "perAddress";
-    if (this.#total >= total) return "total";
+    const ofAgent = this.#byAgent.of(agent);
+    const ofAddress = this.#byAddress.of(address);
+    if (ofAgent >= perAgent) return "perAgent";
+    if (ofAddress >= perAddress) return "perAddress";
+    if (Math.max(ofAgent, ofAddress) * freeParts >= total - this.#total) return "total";
     this.#total += 1;
     this.#byAgent.add(agent);
     this.#byAddress.add(address);

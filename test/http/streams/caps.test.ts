@@ -1,6 +1,7 @@
 import { beforeAll, expect, it } from "vitest";
 import { defaultQuotas } from "../../../src/rate-limits/quota.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import type { Service } from "../../support/service.ts";
 import { type Kind, kinds, openStream, startStreaming } from "./support.ts";
 
 const refusal = (kind: Kind, whose: string, most: number) => ({
@@ -15,6 +16,13 @@ let db: TestDatabase;
 beforeAll(async () => {
   db = await createTestDatabase();
 });
+
+/** The headers of an agent whose key is known to be good. */
+async function headersOf(service: Pick<Service, "register" | "rest">): Promise<{ authorization: string }> {
+  const { key } = await service.register();
+  await service.rest("agents/me", { key });
+  return { authorization: `Bearer ${key}` };
+}
 
 it("streams of all kinds count together for their address", async () => {
   const service = await startStreaming({ perAddress: 2 }, { db });
@@ -34,7 +42,7 @@ it("streams of all kinds count together for their address", async () => {
 it("the total number of streams is limited, whatever their kind", async () => {
   const service = await startStreaming({ total: 2 }, { db });
   await openStream(service, "watch grpc");
-  await openStream(service, "receipts sse");
+  await openStream(service, "receipts sse", await headersOf(service));
   for (const kind of kinds) {
     await expect(openStream(service, kind)).rejects.toEqual({
       code: "unavailable",
@@ -44,6 +52,25 @@ it("the total number of streams is limited, whatever their kind", async () => {
     });
   }
   expect((await service.rest("posts")).status).toBe(200);
+});
+
+it("callers that have many streams leave places to others", async () => {
+  const service = await startStreaming({ total: 12 }, { db });
+  const opened: number[] = [];
+  for (let caller = 0; caller < 5; caller++) {
+    const headers = await headersOf(service);
+    const open = async () => {
+      try {
+        return await openStream(service, "receipts grpc", headers);
+      } catch {
+        return undefined;
+      }
+    };
+    let count = 0;
+    while (await open()) count += 1;
+    opened.push(count);
+  }
+  expect(opened).toEqual([3, 2, 2, 1, 1]);
 });
 
 it("the streams on one connection are counted", async () => {
@@ -62,12 +89,7 @@ it.each([
 ])("a stream with a valid key counts for its agent, not for its address or connection, %s", async (_, rateLimits) => {
   const config = { rateLimits };
   const service = await startStreaming({ perAgent: 2, perAddress: 1, perConnection: 1 }, { db, config });
-  const keyOf = async () => {
-    const { key } = await service.register();
-    await service.rest("agents/me", { key });
-    return { authorization: `Bearer ${key}` };
-  };
-  const [first, second] = [await keyOf(), await keyOf()];
+  const [first, second] = [await headersOf(service), await headersOf(service)];
   const session = service.connectOnce();
   for (const headers of [first, second]) {
     await openStream(session, "receipts grpc", headers);
