@@ -3,6 +3,7 @@ import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, it } from "vitest";
 import { LogFolder } from "../../src/log/folder/log-folder.ts";
+import { makeKey as makeAnyKey, writeKeyFile } from "../../src/log/key-file.ts";
 import { DataFolderInUse } from "../../src/process/folder-lock.ts";
 import { testOrigin } from "../support/log.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
@@ -10,7 +11,7 @@ import { command, endedLog, expectNewLog, makeKey, origin } from "./ended-log.ts
 import { interrupt } from "./steps.ts";
 import { key } from "./support.ts";
 
-// These two mostly wait, so they run concurrently.
+// These three mostly wait, so they run concurrently.
 it.concurrent("needs a new key and a new name", async () => {
   const board = await endedLog();
   const refused = await board.operate(...command);
@@ -23,6 +24,18 @@ it.concurrent("needs a new key and a new name", async () => {
     expect.stringMatching(/^the log stoa\.test\/log2 has begun: stoa\.test\/log2\+/),
   ]);
   await expectNewLog(board);
+});
+
+it.concurrent("changes nothing if the name is too long for the first entry", async () => {
+  const board = await endedLog();
+  const name = "n".repeat(500);
+  await writeKeyFile(join(board.dataDir, "log", "key"), await makeAnyKey(name));
+  const { status, notes } = await board.operate("recover", "--log", "--begin-anew", name);
+  expect([status, notes.join()]).toEqual([3, expect.stringMatching(/entry is malformed: it has more than 1024 bytes/)]);
+  const [state] = await board.db.rows<object>(
+    "SELECT restored, size = (SELECT COUNT(*) FROM log_entries) AS has FROM log_head",
+  );
+  expect(state).toEqual({ restored: 0, has: 1 });
 });
 
 it.concurrent("leaves a folder alone that a process uses", async () => {

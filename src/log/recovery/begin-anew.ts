@@ -13,6 +13,7 @@ const portion = 1_000;
  * stand. All replicas must have been stopped. If this is interrupted, the log is frozen, and it can be run again.
  * @param previous the log that it replaces, as it was published last; undefined if that was never published
  * @param archive moves what this replica has published of it aside
+ * @throws TlogError `bad_entry` if the names are too long, before anything is changed
  */
 export async function beginAnew(
   key: SignerKey,
@@ -21,6 +22,8 @@ export async function beginAnew(
   archive: () => Promise<void>,
 ): Promise<void> {
   const { db, signal } = options;
+  // Nothing is lost if this throws.
+  const { identity, entry, leaf } = firstEntry(key, options, previous);
   await db.transaction(signal, (tx) => putLogRestored(tx, true));
   for (const table of saltedTables) {
     for (let after = 0, last = 1; after < last; after += portion) {
@@ -30,7 +33,6 @@ export async function beginAnew(
   await truncateLog(db, signal);
   // Once the new log has begun, its replica must not find the folder of the old one.
   await archive();
-  const { identity, entry, leaf } = firstEntry(key, options, previous);
   await db.transaction(signal, async (tx) => {
     await endLog(tx);
     await beginLog(tx, identity, entry, leaf);
