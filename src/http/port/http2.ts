@@ -45,7 +45,7 @@ export class Http2Connection extends Connection {
   /** The requests that have not begun. Those that are over are removed: thousands may wait when a connection is cut. */
   readonly #waiting = new Set<Exchange>();
   #waitsForTurn = false;
-  /** When the session was told to end. */
+  /** When the session was told to end, by us or by the client. */
   #endedAt: number | undefined;
 
   constructor(session: ServerHttp2Session, transport: Socket, shared: SharedByConnections) {
@@ -81,8 +81,11 @@ export class Http2Connection extends Connection {
       const mayTime = !exchange.isTimed && Number.isFinite(sendTimeoutMs);
       if (stream.writableLength > 0 && mayTime) this.#time(exchange, sendTimeoutMs);
     }
+    if (this.#session.closed) this.#endedAt ??= now; // the client has sent GOAWAY
     if (this.#endedAt !== undefined) {
-      if (this.isIdle && now - Math.max(this.#endedAt, this.quietSince) > LINGER_MS) this.transport.destroy();
+      // If such a client then breaks the protocol, Node reads no more, and does not notice that it leaves.
+      const limit = this.isIdle ? LINGER_MS : requestTimeoutMs;
+      if (now - Math.max(this.#endedAt, this.quietSince) > limit) this.transport.destroy();
     } else if (this.isIdle && now - this.quietSince > idleTimeoutMs) {
       this.drain();
     }

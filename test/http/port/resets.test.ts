@@ -13,7 +13,7 @@ import {
   get as get2,
   rstStream,
 } from "../../support/http2-frames.ts";
-import { certificate, connect, connectHttp2, get, readStream, request, start } from "../../support/port.ts";
+import { certificate, connect, connectHttp2, get, readStream, request, SOON, start } from "../../support/port.ts";
 
 /** More than a client may reset at once. */
 const RESETS = 1_000;
@@ -88,6 +88,20 @@ describe("a stream that is reset together with its request", () => {
     expect(await received(({ type, stream }) => type === frameType.data && stream === 3)).toBeDefined();
     expect(faults).toEqual([]);
   });
+});
+
+it("a session ends whose client says goodbye, breaks the protocol and leaves while its request runs", async () => {
+  const { number, port, entered } = await start({ requestTimeoutMs: SOON });
+  const { socket, received } = connectFrames(number);
+  const isEntered = entered();
+  socket.write(get2(1, "/held"));
+  await isEntered;
+  const goodbye = frame(frameType.goaway, 0, 0, Buffer.alloc(8));
+  // The stream is half-closed, so there may be no more data on it.
+  socket.write(Buffer.concat([goodbye, frame(frameType.data, 0, 1, Buffer.from("x"))]));
+  await received(({ type, payload }) => type === frameType.goaway && payload.readUInt32BE(4) !== 0);
+  socket.resetAndDestroy();
+  await expect.poll(() => port.connections.total).toBe(0);
 });
 
 /** What no listener takes, from now until the end of the test. */
