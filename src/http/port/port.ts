@@ -211,21 +211,22 @@ export class Port {
     });
   }
 
-  /** @returns false for a connection over the limit, which is answered and closed here */
+  /** @returns false for a connection that has ended or is over the limit, which is answered and closed here */
   #accept(socket: net.Socket): boolean {
     // A reset by the peer is never a server error.
     socket.on("error", () => {});
-    if (!this.#caps.admit(socket)) {
-      if (this.#options.tls) socket.destroy();
-      else socket.end(rawReply(this.#shared.handlers.refuse(429, socket)), () => socket.destroy());
-      return false;
-    }
-    this.#connections.set(socket, undefined);
-    socket.once("close", () => {
-      this.#connections.delete(socket);
-      this.#settle();
-    });
-    return true;
+    // A peer that has left already has no address. Nobody would be charged for what it has sent.
+    if (socket.remoteAddress === undefined) socket.destroy();
+    else if (this.#caps.admit(socket)) {
+      this.#connections.set(socket, undefined);
+      socket.once("close", () => {
+        this.#connections.delete(socket);
+        this.#settle();
+      });
+      return true;
+    } else if (this.#options.tls) socket.destroy();
+    else socket.end(rawReply(this.#shared.handlers.refuse(429, socket)), () => socket.destroy());
+    return false;
   }
 
   /** Serves a connection that has shown its protocol. @param socket what carries HTTP: TLS, or the TCP socket itself */

@@ -1,4 +1,5 @@
 // Connections that are reset, and how often the streams of an HTTP/2 session may be.
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import net from "node:net";
 import tls from "node:tls";
@@ -70,6 +71,23 @@ describe("a connection that is reset before the reply", () => {
     await seen("}");
     expect(faults).toEqual([]);
   });
+});
+
+it("nothing is served to a connection that was reset before it was accepted", async () => {
+  let served = 0;
+  const { number } = await start({}, (app) => {
+    app.addHook("onRequest", async () => {
+      served += 1;
+    });
+  });
+  const write = `socket.write(${JSON.stringify(request("/version"))}, () => socket.resetAndDestroy())`;
+  const script = `const socket = require("node:net").connect(${number}, "127.0.0.1", () => ${write})`;
+  // The port cannot accept while this runs.
+  expect(spawnSync(process.execPath, ["-e", script]).status).toBe(0);
+  const { socket, seen } = connect(number);
+  socket.write(request("/version"));
+  await seen("}");
+  expect(served).toBe(1);
 });
 
 describe("a stream that is reset together with its request", () => {
