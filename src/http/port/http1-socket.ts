@@ -24,6 +24,8 @@ export interface SliceReader {
   onArrival(): void;
   /** Whether the next slice may be parsed. */
   mayParse(): boolean;
+  /** Whether the reply that is being sent is the last of the connection. */
+  readonly ignoresRest: boolean;
   /** How many bytes have arrived that may not be parsed yet. */
   keepUnparsed(bytes: number): void;
   /** How many bytes of replies have not been sent. */
@@ -85,6 +87,7 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
 
   /** Gives the parser what has arrived, as far as it may have it. @param hasTurn whether it has a turn for one slice */
   parse(hasTurn = false): void {
+    if (this.reader.ignoresRest) this.#drop();
     let mayTake = hasTurn;
     while (this.#canParse()) {
       if (!mayTake && !this.#turns.take()) {

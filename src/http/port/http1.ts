@@ -67,6 +67,11 @@ export class Http1Connection extends Connection implements SliceReader {
     return !isBusy && this.#refuseRest === undefined;
   }
 
+  get ignoresRest(): boolean {
+    const { request, response } = this.#running ?? {};
+    return request?.complete === true && response?.headersSent === true && response.getHeader("connection") === "close";
+  }
+
   onArrival(): void {
     if (this.#running === undefined && !this.#isDropping) this.#headSince ??= performance.now();
     if (this.#isDraining) this.#announceClose();
@@ -102,6 +107,7 @@ export class Http1Connection extends Connection implements SliceReader {
       if (now - this.#endedAt > LINGER_MS && this.socket.writableFinished) this.socket.destroy();
     } else if (running !== undefined) {
       running.keep("unsent", this.socket.writableLength);
+      if (this.ignoresRest) this.socket.parse(); // some may have come before the head of the reply was sent
       if (!running.request.complete && now - running.arrivedAt > requestTimeoutMs) this.takeError(lateRequest);
     } else if (this.#isDropping) {
       if (now - (this.#before as Exchange).arrivedAt > requestTimeoutMs) this.cut();

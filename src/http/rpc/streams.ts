@@ -103,13 +103,10 @@ async function* noteEndOf<T>(messages: AsyncIterable<T>, notes: RequestContext["
  * `trailer` when the body is complete.
  */
 function completed(context: RequestContext, response: UniversalServerResponse): UniversalServerResponse {
-  const { request } = context;
   return {
     ...response,
     get header() {
       const header = response.header ?? new Headers();
-      // Connect stops reading a message that is too large, and Node then reads no more of the connection.
-      if (request.httpVersionMajor === 1 && !request.complete) header.set("connection", "close");
       for (const [name, value] of Object.entries(context.fields())) header.set(name, value);
       return header;
     },

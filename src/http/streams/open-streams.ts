@@ -44,15 +44,14 @@ const retryAfterSeconds = 10;
 
 /**
  * All open streams of this process, over every protocol: gRPC, gRPC-Web, Connect, newline-delimited JSON and server-sent
- * events. A stream is open from its admission until its response or its connection is closed, for whatever reason.
+ * events. A stream is open from its admission until its response is closed, for whatever reason.
  */
 export class OpenStreams {
   readonly #options: OpenStreamsOptions;
   /** Oldest first. */
   readonly #open = new Set<OpenStream>();
   readonly #slots: Slots;
-  /** Entries last as long as their connection. */
-  readonly #byConnection = new Map<object, Set<OpenStream>>();
+  readonly #byConnection = new WeakMap<object, Set<OpenStream>>();
 
   constructor(options: OpenStreamsOptions) {
     this.#options = options;
@@ -86,16 +85,8 @@ export class OpenStreams {
     const key = agent === undefined ? undefined : keys.shown(context.header("authorization") ?? "");
     const connection = connectionOf(request);
     if (connection === undefined || !context.isOpen) throw new ConnectError("the client disconnected", Code.Canceled);
-    let streams = this.#byConnection.get(connection);
-    if (streams === undefined) {
-      const created = new Set<OpenStream>();
-      this.#byConnection.set(connection, created);
-      connection.once("close", () => {
-        this.#byConnection.delete(connection);
-        for (const each of created) this.#remove(each, created);
-      });
-      streams = created;
-    }
+    const streams = this.#byConnection.get(connection) ?? new Set<OpenStream>();
+    this.#byConnection.set(connection, streams);
     const address = agent === undefined ? addresses.untrusted(request) : undefined;
     const isCounted = agent === undefined && !addresses.isProxied(request);
     this.#take(agent, address, isCounted ? countWithoutAgent(streams) : 0);
@@ -105,6 +96,8 @@ export class OpenStreams {
     const open: OpenStream = { context, endsItself, agent, key, address, timer, isEnding: false };
     // The port would count it for as long as its client likes. It is counted and bounded here.
     response.exchange?.keep("objects", 0);
+    // So that the port reads on: the end of a client would not be seen behind requests that wait for the end of the stream.
+    if (request.httpVersionMajor === 1) response.setHeader("connection", "close");
     this.#open.add(open);
     streams.add(open);
     context.onEnd(() => this.#remove(open, streams));

@@ -12,6 +12,7 @@ import { afterTest } from "../../support/after-test.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
 import { createLinkedDatabase } from "../../support/database-link.ts";
 import { collectTimers, type EarlyTimer } from "../../support/early-timers.ts";
+import { envelope } from "../../support/http2-frames.ts";
 import { waitUntil } from "../../support/wait.ts";
 import { type Kind, kinds, type Opened, openStream, type Streaming, startStreaming } from "./support.ts";
 
@@ -27,8 +28,7 @@ let full: TestDatabase;
 /** Serves them, for longer than a test takes. */
 let unlimited: Streaming;
 beforeAll(async () => {
-  // A connection with requests behind a stream is not read any more: its end shows when something is written.
-  const starting = startStreaming({ maxMs }, { overrides: { heartbeatMs: 50 } });
+  const starting = startStreaming({ maxMs });
   full = await createTestDatabase();
   unlimited = await startStreaming({}, { db: full });
   [service] = await Promise.all([starting, fill(full, 240, 50_000)]);
@@ -217,14 +217,27 @@ it("a stream that is aborted at once frees its place", async () => {
   await service.untilOpen(0);
 });
 
-it("requests that are pipelined behind a stream take no place for good", async () => {
-  const socket = connectSocket(service.port, "127.0.0.1");
-  socket.on("error", () => {});
-  socket.write(`GET ${restPath}?follow=true HTTP/1.1\r\nHost: stoa\r\n\r\n`.repeat(5));
-  await new Promise((resolve) => socket.once("data", resolve));
-  expect(await service.open()).toBeGreaterThan(0);
-  socket.destroy();
-  await service.untilOpen(0);
+describe("requests that are pipelined behind a stream take no place for good", () => {
+  const following = Buffer.from('{"follow":true}');
+  const rpcHead = `POST ${rpcPath} HTTP/1.1\r\nHost: stoa\r\nContent-Type: application/connect+json`;
+  const requests = [
+    `GET ${restPath}?follow=true HTTP/1.1\r\nHost: stoa\r\n\r\n`,
+    `${rpcHead}\r\nContent-Length: ${following.length + 5}\r\n\r\n${envelope(following)}`,
+  ];
+  it.each(requests)("%s", async (request) => {
+    for (const more of [5, 5_000]) {
+      for (const sendsApart of [false, true]) {
+        const socket = connectSocket({ port: service.port, host: "127.0.0.1", allowHalfOpen: true });
+        socket.on("error", () => {});
+        socket.write(sendsApart ? request : request.repeat(more));
+        await new Promise((resolve) => socket.once("data", resolve));
+        expect(await service.open()).toBeGreaterThan(0);
+        socket.end(sendsApart ? request.repeat(more) : "");
+        await service.untilOpen(0);
+        socket.destroy();
+      }
+    }
+  });
 });
 
 it.each(["application/x-ndjson", "text/event-stream"])(
