@@ -48,9 +48,10 @@ export function allowedValues(field: DescField, quote = ""): string {
   }
 }
 
-/** Whether a field has rules of integers, so that `ruleSentence` says what integers it takes. */
+/** Whether a field, or each entry of it, has rules of integers, so that `ruleSentence` says what integers it takes. */
 export function hasIntegerRules(field: DescField): boolean {
   const { type } = getOption(field, fieldRules);
+  if (type.case === "repeated") return type.value.items?.type.case === "int64";
   return type.case === "int64" || type.case === "int32";
 }
 

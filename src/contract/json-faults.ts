@@ -134,7 +134,7 @@ function sentence(field: DescField, subject: string): string {
     case ScalarType.BYTES:
       return `${subject} must be base64.`;
     default:
-      return hasIntegerRules(field) ? ruleSentence(field, subject) : `${subject} must be an integer.`;
+      return hasIntegerRules(field) ? ruleSentence(field, subject, true) : `${subject} must be an integer.`;
   }
 }
 

@@ -78,7 +78,7 @@ export function readScalar(type: ScalarType, node: Node, at: string, field?: Des
 }
 
 function integerSentence(type: ScalarType, at: string, field: DescField | undefined): string {
-  if (field !== undefined && hasIntegerRules(field)) return ruleSentence(field, at);
+  if (field !== undefined && hasIntegerRules(field)) return ruleSentence(field, at, true);
   return `${at} must be an integer from ${rangeOf(type).join(" to ")}.`;
 }
 
