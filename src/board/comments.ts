@@ -118,7 +118,8 @@ export function listComments(
 }
 
 /**
- * A post with the first page of its comments, read at the same moment as its counters. A removed post keeps its comments.
+ * A post with the first page of its comments. If they fit into one portion, they are read at the same moment as the post. A
+ * removed post keeps its comments.
  * @param limit how many comments the page has at most
  * @throws StoaError `not_found`
  */
@@ -182,7 +183,8 @@ async function readPage<Post extends PostCounters>(
     const more = await next({ sort, after: positionOf(end), limit: size });
     if (more === undefined) return undefined;
     rows = more.comments;
-    // Oldest first, comments are only added at the end, so the counters of the last portion also fit the portions before it.
+    // Oldest first, comments are only added at the end, so the counters of the last portion also fit the portions before it,
+    // unless a comment there was removed or restored meanwhile.
     post = { ...post, ...more.post };
   }
 }
