@@ -2,6 +2,7 @@ import { CommentService, CommentSort } from "../../gen/stoa/v1/comment_service_p
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { Comment, Post } from "../../gen/stoa/v1/resources_pb.js";
 import type { RequestContext } from "../http/requests/context.ts";
+import { parties } from "../timing/parties.ts";
 import { Semaphore } from "../timing/semaphore.ts";
 import type { Html } from "./html.ts";
 import type { PageContext } from "./page-context.ts";
@@ -19,7 +20,7 @@ const maxCharacters = 256 * 1024;
 const maxReplies = 50n;
 /** How many pages are rendered at the same time. Each may hold 1 MiB of comments in memory. */
 const maxPages = 8;
-/** How many further requests may wait. */
+/** How many further requests may wait. Readers take turns. */
 const maxWaiting = 256;
 
 const sortNames: Record<CommentSort, SortName> = {
@@ -37,6 +38,10 @@ export function addPostPage({ add, read, bodies, siteUrl, hasLog, now, show }: P
     maxWaiting,
     busyMessage: "Too many readers are requesting pages at the moment.",
   });
+  const inTurn = <T>(request: RequestContext, work: () => Promise<T>): Promise<T> => {
+    parties.set(request.signal, request.notes.agent ?? request.client.counted);
+    return rendering.run(request.signal, work);
+  };
   const getPost = read(PostService.method.getPost);
   const listComments = read(CommentService.method.listComments);
   const getComment = read(CommentService.method.getComment);
@@ -85,12 +90,12 @@ export function addPostPage({ add, read, bodies, siteUrl, hasLog, now, show }: P
   };
 
   add("/posts/:id", async (request) => {
-    const page = await rendering.run(request.signal, () => makePage(request));
+    const page = await inTurn(request, () => makePage(request));
     return show(request, postView(page));
   });
 
   add("/comments/:id", async (request) => {
-    const page = await rendering.run(request.signal, async () => {
+    const page = await inTurn(request, async () => {
       const comment = (await getComment(request, { path: { id: pathSegment(request, 2) } })).output.comment as Comment;
       const { parentId } = comment;
       const found = (await getPost(request, { fields: { id: comment.postId, limit: BigInt(maxComments) } })).output;

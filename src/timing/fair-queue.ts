@@ -13,6 +13,11 @@ export class FairQueue<Item> {
     this.size += 1;
   }
 
+  /** How many items of a party wait. */
+  sizeOf(party: unknown): number {
+    return this.#parties.get(party)?.size ?? 0;
+  }
+
   /** Removes an item, if it still waits. */
   delete(party: unknown, item: Item): void {
     const items = this.#parties.get(party);

@@ -1,22 +1,27 @@
 import { StoaError } from "../errors.ts";
-import { createDeferred } from "./wait.ts";
+import { FairQueue } from "./fair-queue.ts";
+import { parties } from "./parties.ts";
+import { createDeferred, type Deferred } from "./wait.ts";
+
+/** A party may add a task only while a part of the free places, one in this many, is more than it has. */
+const freeParts = 4;
 
 export interface SemaphoreOptions {
   /** How many tasks run at a time. */
   limit: number;
-  /** How many may wait; by default any number. */
+  /** How many may wait; by default any number. Where few more may, the `parties` that have many waiting add none. */
   maxWaiting?: number;
   /** The error of a task that may not wait, or has waited too long. */
   busyMessage: string;
 }
 
-/** A counting semaphore: it limits how many tasks run at a time. The others wait, first come, first served. */
+/** A counting semaphore: it limits how many tasks run at a time. The others wait, and the `parties` of their signals take turns. */
 export class Semaphore {
   readonly #limit: number;
   readonly #maxWaiting: number;
   readonly #busyMessage: string;
-  /** Each function lets one waiting task run; in the order of arrival. */
-  readonly #waiting = new Set<() => void>();
+  /** Each lets one waiting task run. */
+  readonly #waiting = new FairQueue<Deferred<void>>();
   #running = 0;
 
   constructor({ limit, maxWaiting = Number.POSITIVE_INFINITY, busyMessage }: SemaphoreOptions) {
@@ -37,24 +42,25 @@ export class Semaphore {
     try {
       return await work();
     } finally {
-      const [next] = this.#waiting;
+      const next = this.#waiting.take();
       // The next task takes this one's place at once, so that no newcomer overtakes it.
-      if (next !== undefined) next();
+      if (next !== undefined) next.resolve();
       else this.#running -= 1;
     }
   }
 
   #wait(signal: AbortSignal, endsAt: number | undefined): Promise<void> {
     signal.throwIfAborted();
-    if (this.#waiting.size >= this.#maxWaiting) throw this.#busy();
+    const party = parties.get(signal) ?? signal;
+    if (this.#waiting.sizeOf(party) * freeParts >= this.#maxWaiting - this.#waiting.size) throw this.#busy();
     const turn = createDeferred<void>({
       signal,
       ...(endsAt === undefined
         ? {}
         : { ms: endsAt - performance.now(), onTimeout: ({ reject }) => reject(this.#busy()) }),
-      onSettled: () => this.#waiting.delete(turn.resolve),
+      onSettled: () => this.#waiting.delete(party, turn),
     });
-    this.#waiting.add(turn.resolve);
+    this.#waiting.add(party, turn);
     return turn.promise;
   }
 

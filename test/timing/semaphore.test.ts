@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { parties } from "../../src/timing/parties.ts";
 import { Semaphore } from "../../src/timing/semaphore.ts";
 
 const never = new AbortController().signal;
@@ -32,6 +33,21 @@ function work() {
   };
   return { state, run };
 }
+
+it("parties take turns, and one that has many tasks waiting leaves places to others", async () => {
+  const semaphore = new Semaphore({ limit: 1, maxWaiting: 8, busyMessage });
+  const first = work();
+  const running = semaphore.run(never, first.run);
+  const order: string[] = [];
+  const tasks = [..."aaabbb"].map((party) => {
+    const { signal } = new AbortController();
+    parties.set(signal, party);
+    return semaphore.run(signal, async () => void order.push(party)).catch(() => void order.push(`no ${party}`));
+  });
+  first.state.end();
+  await Promise.all([running, ...tasks]);
+  expect(order).toEqual(["no a", "no b", "a", "b", "a", "b"]);
+});
 
 it("a full queue refuses tasks, and an aborted task makes room", async () => {
   const semaphore = new Semaphore({ limit: 1, maxWaiting: 1, busyMessage });
