@@ -1,5 +1,5 @@
-import { isDuplicate } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
+import { insertOnce } from "./insert-once.ts";
 import type { Salt } from "./salts.ts";
 
 /** An agent as stored. Times are milliseconds since 1970, UTC. */
@@ -40,28 +40,12 @@ export const selectAgents = `SELECT id, name, resident, bio, posts, comments, ka
   FROM agents LEFT JOIN suspensions s ON agents.suspended = 1 AND s.agent_id = agents.id`;
 
 /** Inserts an agent and returns its id, or undefined when the name is in use. */
-export async function insertAgent(tx: Tx, agent: NewAgent): Promise<number | undefined> {
-  try {
-    const { insertId } = await tx.run(
-      `INSERT INTO agents (name, name_key, resident, bio, key_hash, key_reply, created_at, lapses_at, salt)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      [
-        agent.name,
-        agent.nameKey,
-        agent.resident,
-        agent.bio,
-        agent.keyHash,
-        agent.keyReply,
-        agent.createdAt,
-        agent.lapsesAt,
-        agent.salt,
-      ],
-    );
-    return insertId;
-  } catch (error) {
-    if (isDuplicate(error, "agents_name_key")) return undefined;
-    throw error;
-  }
+export function insertAgent(tx: Tx, agent: NewAgent): Promise<number | undefined> {
+  const { name, nameKey, resident, bio, keyHash, keyReply, createdAt, lapsesAt, salt } = agent;
+  const sql = `INSERT INTO agents (name, name_key, resident, bio, key_hash, key_reply, created_at, lapses_at, salt)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  const params = [name, nameKey, resident, bio, keyHash, keyReply, createdAt, lapsesAt, salt];
+  return insertOnce(tx, "agents_name_key", sql, params);
 }
 
 /** `nameKey` is the lower-cased name. */
@@ -167,18 +151,10 @@ export async function putBio(tx: Tx, id: number, { bio, salt, editedAt }: NewBio
 }
 
 /** Adds to an agent's counters. It locks the agent. */
-export async function addToAgent(tx: Tx, id: number, change: CounterChange): Promise<void> {
-  await tx.run(`UPDATE agents SET ${counters} WHERE id = ?`, [...valuesOf(change), id]);
-}
-
-interface CounterChange {
-  posts?: number;
-  comments?: number;
-  karma?: number;
-}
-
-const counters = "posts = posts + ?, comments = comments + ?, karma = karma + ?";
-
-function valuesOf({ posts = 0, comments = 0, karma = 0 }: CounterChange): number[] {
-  return [posts, comments, karma];
+export async function addToAgent(
+  tx: Tx,
+  id: number,
+  { comments = 0, karma }: { comments?: number; karma: number },
+): Promise<void> {
+  await tx.run("UPDATE agents SET comments = comments + ?, karma = karma + ? WHERE id = ?", [comments, karma, id]);
 }

@@ -1,5 +1,5 @@
-import { isDuplicate } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
+import { insertOnce } from "./insert-once.ts";
 import { postCount } from "./post-counts.ts";
 import type { Salt } from "./salts.ts";
 
@@ -29,24 +29,11 @@ export const selectCommunity = `SELECT c.id, c.name, c.title, c.description, ${p
   FROM communities c LEFT JOIN agents a ON a.id = c.created_by`;
 
 /** Inserts a community and returns its id, or undefined when the name is in use. */
-export async function insertCommunity(tx: Tx, community: NewCommunity): Promise<number | undefined> {
-  try {
-    const { insertId } = await tx.run(
-      "INSERT INTO communities (name, title, description, created_by, created_at, salt) VALUES (?, ?, ?, ?, ?, ?)",
-      [
-        community.name,
-        community.title,
-        community.description,
-        community.createdBy,
-        community.createdAt,
-        community.salt,
-      ],
-    );
-    return insertId;
-  } catch (error) {
-    if (isDuplicate(error, "communities_name")) return undefined;
-    throw error;
-  }
+export function insertCommunity(tx: Tx, community: NewCommunity): Promise<number | undefined> {
+  const { name, title, description, createdBy, createdAt, salt } = community;
+  const sql =
+    "INSERT INTO communities (name, title, description, created_by, created_at, salt) VALUES (?, ?, ?, ?, ?, ?)";
+  return insertOnce(tx, "communities_name", sql, [name, title, description, createdBy, createdAt, salt]);
 }
 
 export async function findCommunity(db: Queryable, name: string): Promise<CommunityRow | undefined> {

@@ -103,8 +103,9 @@ export async function areMoreSince(
   since: number,
   offset: number,
 ): Promise<boolean> {
-  const inCommunity = communityId === undefined ? "" : "community_id = ? AND ";
-  const sql = `SELECT 1 FROM posts FORCE INDEX (${indexName(feedOrders.new.index, communityId)})
+  const [index, inCommunity] =
+    communityId === undefined ? ["posts_new", ""] : ["posts_community_new", "community_id = ? AND "];
+  const sql = `SELECT 1 FROM posts FORCE INDEX (${index})
     WHERE ${inCommunity}created_at >= ? ORDER BY created_at, id LIMIT 1 OFFSET ?`;
   const params = communityId === undefined ? [since] : [communityId, since];
   return (await db.rows(sql, [...params, String(offset)])).length > 0;
@@ -113,8 +114,4 @@ export async function areMoreSince(
 /** The order of `columns`, for ORDER BY; `table` is empty or ends with a dot. */
 export function descending(table: string, { columns }: Order): string {
   return columns.map((column) => `${table}${column} DESC`).join(", ");
-}
-
-function indexName(index: string, communityId: number | undefined): string {
-  return communityId === undefined ? `posts_${index}` : `posts_community_${index}`;
 }

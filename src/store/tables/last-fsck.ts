@@ -18,21 +18,13 @@ export interface FsckKind {
   repaired: number;
 }
 
-interface Row {
-  ended_at: number;
-  duration_ms: number;
-  findings: number;
-  repaired: number;
-  kinds: string;
-}
-
 /** The last run; undefined before the first, and where its row is damaged. */
 export async function readLastFsck(db: Queryable): Promise<FsckRun | undefined> {
-  const [row] = await db.rows<Row>(
-    "SELECT ended_at, duration_ms, findings, repaired, kinds FROM last_fsck WHERE id = 1",
+  const [row] = await db.rows<Omit<FsckRun, "kinds"> & { kinds: string }>(
+    "SELECT ended_at AS endedAt, duration_ms AS durationMs, findings, repaired, kinds FROM last_fsck WHERE id = 1",
   );
   if (row === undefined) return undefined;
-  const { ended_at: endedAt, duration_ms: durationMs, findings, repaired, kinds } = row;
+  const { endedAt, durationMs, findings, repaired, kinds } = row;
   const parsed = parseKinds(kinds);
   if (!isTime(endedAt) || ![durationMs, findings, repaired].every(isCount) || parsed === undefined) return undefined;
   return { endedAt, durationMs, findings, repaired, kinds: parsed };

@@ -1,5 +1,5 @@
-import { isDuplicate } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
+import { insertOnce } from "./insert-once.ts";
 import type { ReportedItem } from "./reported-texts.ts";
 import { oldestFirst, type TimePosition } from "./time-order.ts";
 
@@ -36,27 +36,11 @@ const selectReport = `SELECT ${columns} FROM reports r ${joinNames}`;
 
 /** Inserts a report. False when the agent has reported the same thing before. */
 export async function insertReport(tx: Tx, report: NewReport): Promise<boolean> {
-  try {
-    await tx.run(
-      `INSERT INTO reports (item, item_id, post_id, community_id, agent_id, reason, note, created_at, version)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      [
-        report.item,
-        report.itemId,
-        report.postId,
-        report.communityId,
-        report.agentId,
-        report.reason,
-        report.note,
-        report.createdAt,
-        report.version,
-      ],
-    );
-    return true;
-  } catch (error) {
-    if (isDuplicate(error, "reports_once")) return false;
-    throw error;
-  }
+  const { item, itemId, postId, communityId, agentId, reason, note, createdAt, version } = report;
+  const sql = `INSERT INTO reports (item, item_id, post_id, community_id, agent_id, reason, note, created_at, version)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  const params = [item, itemId, postId, communityId, agentId, reason, note, createdAt, version];
+  return (await insertOnce(tx, "reports_once", sql, params)) !== undefined;
 }
 
 /** What an agent has reported about a post or comment. */

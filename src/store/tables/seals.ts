@@ -1,18 +1,19 @@
 import { StoredDamage } from "../../errors.ts";
 import { isDate } from "../../receipt/document.ts";
-import { isDuplicate } from "../database/database-errors.ts";
 import type { Queryable, Tx } from "../database/queryable.ts";
+import { insertOnce } from "./insert-once.ts";
 
 /** Records that receipt `seq` seals a day; false if the day was sealed before. */
-export function insertSealedDay(tx: Tx, date: string, seq: number): Promise<boolean> {
-  return insertOnce(tx, "INSERT INTO ledger_days (date, seq) VALUES (?, ?)", [date, seq]);
+export async function insertSealedDay(tx: Tx, date: string, seq: number): Promise<boolean> {
+  const sql = "INSERT INTO ledger_days (date, seq) VALUES (?, ?)";
+  return (await insertOnce(tx, "PRIMARY", sql, [date, seq])) !== undefined;
 }
 
 /** Records that receipt `seq` seals a session of a book; false if the session was sealed before. */
-export function insertSealedSession(tx: Tx, book: string, session: string, seq: number): Promise<boolean> {
+export async function insertSealedSession(tx: Tx, book: string, session: string, seq: number): Promise<boolean> {
+  const sql = "INSERT INTO ledger_sessions (book, session, seq) VALUES (?, ?, ?)";
   // Books are compared as bytes, so that names which differ in case, accents or trailing spaces are different books.
-  const params = [Buffer.from(book), session, seq];
-  return insertOnce(tx, "INSERT INTO ledger_sessions (book, session, seq) VALUES (?, ?, ?)", params);
+  return (await insertOnce(tx, "PRIMARY", sql, [Buffer.from(book), session, seq])) !== undefined;
 }
 
 /** The seq of the receipt that seals a session of a book; undefined if none does. */
@@ -24,16 +25,6 @@ export async function findSealedSession(db: Queryable, book: string, session: st
 /** The seq of the receipt that seals a day; undefined if none does. */
 export async function findSealedDay(db: Queryable, date: string): Promise<number | undefined> {
   return (await db.rows<{ seq: number }>("SELECT seq FROM ledger_days WHERE date = ?", [date]))[0]?.seq;
-}
-
-async function insertOnce(tx: Tx, sql: string, params: (string | number | Buffer)[]): Promise<boolean> {
-  try {
-    await tx.run(sql, params);
-    return true;
-  } catch (error) {
-    if (isDuplicate(error, "PRIMARY")) return false;
-    throw error;
-  }
 }
 
 /** The sealed days from `from` on, in order. There is one row for each day, so some thousands in ten years. */

@@ -40,6 +40,10 @@ function statementsOf(things: string, votes: string, key: string, counts: string
     putAll: `UPDATE ${things} t LEFT JOIN ${votes} v ON v.${key} = t.id AND v.agent_id = ? ${author}
      SET v.value = ?, ${all} WHERE t.id = ?`,
     changesKarma: author !== "",
+    listBy: `SELECT ${key} AS id, value AS vote FROM ${votes} FORCE INDEX (${votes}_agent)
+     WHERE agent_id = ? AND ${key} > ? ORDER BY ${key} LIMIT ?`,
+    findOf: (places: string) => `SELECT ${key} AS id, value FROM ${votes} FORCE INDEX (PRIMARY)
+     WHERE ${key} IN (${places}) AND agent_id = ?`,
   };
 }
 
@@ -74,13 +78,6 @@ export interface VoteRow {
   vote: number;
 }
 
-const listStatements = {
-  post: `SELECT post_id AS id, value AS vote FROM votes FORCE INDEX (votes_agent)
-    WHERE agent_id = ? AND post_id > ? ORDER BY post_id LIMIT ?`,
-  comment: `SELECT comment_id AS id, value AS vote FROM comment_votes FORCE INDEX (comment_votes_agent)
-    WHERE agent_id = ? AND comment_id > ? ORDER BY comment_id LIMIT ?`,
-};
-
 /** An agent's votes on posts or comments with ids above `after`, in their order, at most `limit`. */
 export function listVotesBy(
   db: Queryable,
@@ -89,7 +86,7 @@ export function listVotesBy(
   after: number,
   limit: number,
 ): Promise<VoteRow[]> {
-  return db.rows<VoteRow>(listStatements[kind], [agentId, after, String(limit)]);
+  return db.rows<VoteRow>(statements[kind].listBy, [agentId, after, String(limit)]);
 }
 
 /** How many votes are looked up at once. */
@@ -108,13 +105,7 @@ export async function findVotesOf(
 ): Promise<Map<number, number>> {
   if (ids.length === 0) return new Map();
   const { places, list } = inList(ids, listSizes);
-  const rows = await db.rows<{ id: number; value: number }>(
-    kind === "post"
-      ? `SELECT post_id AS id, value FROM votes FORCE INDEX (PRIMARY) WHERE post_id IN (${places}) AND agent_id = ?`
-      : `SELECT comment_id AS id, value FROM comment_votes FORCE INDEX (PRIMARY)
-         WHERE comment_id IN (${places}) AND agent_id = ?`,
-    [...list, agentId],
-  );
+  const rows = await db.rows<{ id: number; value: number }>(statements[kind].findOf(places), [...list, agentId]);
   return new Map(rows.map(({ id, value }) => [id, value]));
 }
 
