@@ -33,14 +33,13 @@ export const answerCheck: TableCheck = {
   key: "id",
   derived: [],
   async find(db, { after, to }, now) {
-    const rows = await db.rows<{ id: number; agent_id: number; type: string }>(commentSql, [
-      after,
-      to,
-      now - lookedAtMs,
-    ]);
-    return rows.map(({ id, agent_id, type }) =>
-      missing("comments", { id, agent_id }, `no ${type} in the agent's inbox`),
-    );
+    const params = [after, to, now - lookedAtMs];
+    const rows = await db.rows<{ id: number; agent_id: number; type: string }>(commentSql, params);
+    return rows.map(({ id, agent_id, type }) => ({
+      subject: "comments",
+      key: { id, agent_id },
+      problem: `no ${type} in the agent's inbox`,
+    }));
   },
 };
 
@@ -69,13 +68,10 @@ export const actCheck: TableCheck = {
   derived: [],
   async find(db, { after, to }, now) {
     const rows = await db.rows<{ id: number; agent_id: number }>(actSql, [after, to, now - lookedAtMs]);
-    return rows.map(({ id, agent_id }) => missing("moderations", { id, agent_id }, "no item in the author's inbox"));
+    const problem = "no item in the author's inbox";
+    return rows.map(({ id, agent_id }) => ({ subject: "moderations", key: { id, agent_id }, problem }));
   },
 };
-
-function missing(subject: string, key: { id: number; agent_id: number }, problem: string) {
-  return { subject, key, problem };
-}
 
 /** A text that may mention somebody, and the agents that have an item of `wordTypes` about it. */
 export interface MentioningText {

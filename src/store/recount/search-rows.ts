@@ -1,6 +1,6 @@
 import type { Queryable } from "../database/queryable.ts";
 import { type Searched, sources } from "../tables/search-index.ts";
-import { limitRows, refuse, type TableCheck } from "./finding.ts";
+import { limitRows, type TableCheck } from "./finding.ts";
 
 /*
  * Checks that search has the tokens of every item that is not removed, and no others. The services add missing tokens in
@@ -30,16 +30,13 @@ export function searchedCheck(type: Searched): TableCheck {
     derived: [],
     async find(db, { after, to }) {
       const rows = await db.rows<{ id: number; tokens: number | null }>(sql, [after, to]);
-      const problemOf = (tokens: number | null) =>
-        tokens === null ? "search has no tokens of it" : "search has the tokens of an older text";
-      return rows.flatMap(({ id, tokens }) => refuse(true, `search_${type}`, { id }, problemOf(tokens)));
+      return rows.map(({ id, tokens }) => ({
+        subject: `search_${type}`,
+        key: { id },
+        problem: tokens === null ? "search has no tokens of it" : "search has the tokens of an older text",
+      }));
     },
   };
-}
-
-interface Leftover {
-  id: number;
-  item: number | null;
 }
 
 /** Finds tokens of items that do not exist or are removed, and tokens whose community or author differs from the item's. */
@@ -57,10 +54,12 @@ export function searchRowCheck(type: Searched): TableCheck {
     key: "id",
     derived: [],
     async find(db, { after, to }) {
-      const rows = await db.rows<Leftover>(sql, [after, to]);
-      const problemOf = (item: number | null) =>
-        item === null ? "it does not stand" : "its community or its author is another";
-      return rows.flatMap(({ id, item }) => refuse(true, `search_${type}`, { id }, problemOf(item)));
+      const rows = await db.rows<{ id: number; item: number | null }>(sql, [after, to]);
+      return rows.map(({ id, item }) => ({
+        subject: `search_${type}`,
+        key: { id },
+        problem: item === null ? "it does not stand" : "its community or its author is another",
+      }));
     },
   };
 }

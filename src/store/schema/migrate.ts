@@ -2,7 +2,7 @@ import { driverErrorOf } from "../database/connect-failures.ts";
 import type { Database } from "../database/database.ts";
 import { logWhileRunning } from "./log-while-running.ts";
 import { createdTables, isTrigger, type Migration, readMigrations } from "./migration-files.ts";
-import { holdLease, LeaseLost } from "./migration-lease.ts";
+import { holdLease, LeaseLost, write } from "./migration-lease.ts";
 import { findConflict, isMigrated, listTables, readRecords, recordTables, restoreAdvice } from "./migration-records.ts";
 
 /*
@@ -127,16 +127,20 @@ async function applyOne(
   { log, triggers, renewed }: Options,
 ): Promise<void> {
   const { version, name, checksum, statements } = migration;
-  await write(target, "INSERT IGNORE INTO schema_migrations (version, name, checksum) VALUES (?, ?, ?)", [
-    version,
-    name,
-    checksum,
-  ]);
+  await write(
+    target.db,
+    target.signal,
+    "INSERT IGNORE INTO schema_migrations (version, name, checksum) VALUES (?, ?, ?)",
+    [version, name, checksum],
+  );
   // The statement that was begun last may or may not have taken effect, so it is repeated.
   for (let number = Math.max(begun, 1); number <= statements.length; number++) {
     if (!triggers && isTrigger(statements[number - 1] as string)) continue;
     await renewed();
-    await write(target, "UPDATE schema_migrations SET statements_begun = ? WHERE version = ?", [number, version]);
+    await write(target.db, target.signal, "UPDATE schema_migrations SET statements_begun = ? WHERE version = ?", [
+      number,
+      version,
+    ]);
     try {
       const what = `statement ${number} of ${statements.length} of migration ${name}`;
       await logWhileRunning(what, log, () => target.db.runDdl(target.signal, statements[number - 1] as string));
@@ -152,7 +156,7 @@ async function applyOne(
       );
     }
   }
-  await write(target, "UPDATE schema_migrations SET finished = 1 WHERE version = ?", [version]);
+  await write(target.db, target.signal, "UPDATE schema_migrations SET finished = 1 WHERE version = ?", [version]);
 }
 
 /**
@@ -162,8 +166,4 @@ async function applyOne(
 function hasTakenEffect(error: unknown): boolean {
   const { errno } = error as { errno?: number };
   return errno === 1060 || errno === 1061 || errno === 1091;
-}
-
-function write({ db, signal }: Target, sql: string, params: (string | number)[]) {
-  return db.transaction(signal, (tx) => tx.run(sql, params));
 }

@@ -103,6 +103,7 @@ async function renew(db: Database, signal: AbortSignal, holder: string): Promise
   return affectedRows === 1;
 }
 
-function write(db: Database, signal: AbortSignal, sql: string, params: (string | number)[]) {
+/** Runs one statement in a transaction of its own. */
+export function write(db: Database, signal: AbortSignal, sql: string, params: (string | number)[]) {
   return db.transaction(signal, (tx) => tx.run(sql, params));
 }
