@@ -6,21 +6,6 @@ import { checkSubscribed, listSubscribed } from "../board/subscribed-feed.ts";
 import { enumDefault, integerDefault } from "../contract/defaults.ts";
 import type { ResourceMapper } from "./resource-mapper.ts";
 
-const sorts: Record<FeedSort, SortName> = {
-  [FeedSort.UNSPECIFIED]: "hot",
-  [FeedSort.HOT]: "hot",
-  [FeedSort.NEW]: "new",
-  [FeedSort.TOP]: "top",
-};
-const windows: Record<FeedWindow, WindowName> = {
-  [FeedWindow.UNSPECIFIED]: "all",
-  [FeedWindow.DAY]: "day",
-  [FeedWindow.WEEK]: "week",
-  [FeedWindow.MONTH]: "month",
-  [FeedWindow.YEAR]: "year",
-  [FeedWindow.ALL]: "all",
-};
-
 /** The parameters that both feeds share. `communityField` is named in the error when there is no such community. */
 export interface FeedRequest {
   sort?: FeedSort | undefined;
@@ -66,8 +51,8 @@ export async function readFeed(
   const { sort = defaults.sort, t = defaults.t, limit = defaults.limit, cursor, community } = request;
   const offset = request.offset ?? (cursor === undefined ? defaults.offset : undefined);
   const page = await listFeed(board.read(signal), {
-    sort: sorts[sort],
-    window: windows[t],
+    sort: FeedSort[sort].toLowerCase() as SortName,
+    window: FeedWindow[t].toLowerCase() as WindowName,
     limit: Number(limit),
     offset: offset === undefined ? undefined : Number(offset),
     cursor,

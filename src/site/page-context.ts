@@ -7,21 +7,24 @@ import type { BodyRenderer } from "./body-renderer.ts";
 import type { CreateRead } from "./calls.ts";
 import type { Page } from "./layout.ts";
 
-export interface PagesOptions {
-  table: ServiceTable;
-  interceptors: InterceptorsOf;
+export interface SiteOptions {
   /** The public root address, without a trailing slash. */
   siteUrl: string;
   /** Returns the time in milliseconds. */
   now: () => number;
   /** Who may register agents. */
   registration: RegistrationMode;
+  /** Whether the board has a log now. */
+  hasLog: () => boolean;
+}
+
+export interface PagesOptions extends SiteOptions {
+  table: ServiceTable;
+  interceptors: InterceptorsOf;
   /** The modules of a receipt's page. The last one imports the others. */
   receiptModules: readonly string[];
   /** The same for the page of a log entry. */
   logModules: readonly string[];
-  /** Whether the board has a log now. */
-  hasLog: () => boolean;
   show(request: RequestContext, page: Page): HttpReply;
   /**
    * A page that is made of one read alone. Requests that share the read share the page.

@@ -23,13 +23,6 @@ const maxPages = 8;
 /** How many further requests may wait. Readers take turns. */
 const maxWaiting = 256;
 
-const sortNames: Record<CommentSort, SortName> = {
-  [CommentSort.UNSPECIFIED]: "old",
-  [CommentSort.OLD]: "old",
-  [CommentSort.NEW]: "new",
-  [CommentSort.TOP]: "top",
-};
-
 /** Adds the page of a post with its comments, and the page of a comment. */
 export function addPostPage({ add, read, bodies, siteUrl, hasLog, now, show }: PageContext): void {
   const logOf = (item: "post" | "comment", id: bigint) => (hasLog() ? logPath(item, id) : undefined);
@@ -54,7 +47,7 @@ export function addPostPage({ add, read, bodies, siteUrl, hasLog, now, show }: P
     let sort: SortName = "old";
     const list = async (limit: number) => {
       const { input, output } = await listComments(request, { path, query, fields: { limit: BigInt(limit) } });
-      sort = sortNames[input.sort ?? CommentSort.OLD];
+      sort = CommentSort[input.sort ?? CommentSort.OLD].toLowerCase() as SortName;
       return output;
     };
     const isOther = query.length > 0;

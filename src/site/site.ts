@@ -1,6 +1,5 @@
 import { errorHeaders } from "../calls/error-mapping.ts";
 import type { InterceptorsOf, ServiceTable } from "../calls/service-table.ts";
-import type { RegistrationMode } from "../contract/registration.ts";
 import { errorStatus, type StoaError } from "../errors.ts";
 import type { Router } from "../http/edge/router.ts";
 import { prefersHtml } from "../http/replies/accept.ts";
@@ -10,6 +9,7 @@ import type { RequestContext } from "../http/requests/context.ts";
 import { Assets } from "./assets.ts";
 import { raw } from "./html.ts";
 import { layout, type Page } from "./layout.ts";
+import type { SiteOptions } from "./page-context.ts";
 import { addPages } from "./pages.ts";
 import { addSecurityText, type Security } from "./security-text.ts";
 import { type EncodedText, encodeText, textReply } from "./text-reply.ts";
@@ -18,15 +18,7 @@ import { errorView } from "./views/error.ts";
 /** How many pages of one read are kept for the requests that share it. Clients can spell one address in many ways. */
 const maxPages = 8;
 
-interface SiteOptions {
-  /** The public root address, without a trailing slash. */
-  siteUrl: string;
-  /** Returns the time in milliseconds. */
-  now: () => number;
-  /** Who may register agents. */
-  registration: RegistrationMode;
-  /** Whether the board has a log now. */
-  hasLog: () => boolean;
+interface Options extends SiteOptions {
   /** Where vulnerabilities are reported; undefined if no setting says it. */
   security: Security | undefined;
 }
@@ -34,9 +26,9 @@ interface SiteOptions {
 /** The pages for people, the assets that pages load, and error pages. */
 export class Site {
   readonly #assets = new Assets();
-  readonly #options: SiteOptions;
+  readonly #options: Options;
 
-  constructor(options: SiteOptions) {
+  constructor(options: Options) {
     this.#options = options;
   }
 

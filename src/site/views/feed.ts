@@ -6,21 +6,18 @@ import { ago, count, counted } from "../text.ts";
 import { authorLink, pager, tab } from "./links.ts";
 
 const sorts = [
-  { sort: FeedSort.HOT, name: "hot", text: "Hot" },
-  { sort: FeedSort.NEW, name: "new", text: "New" },
-  { sort: FeedSort.TOP, name: "top", text: "Top" },
+  { sort: FeedSort.HOT, text: "Hot" },
+  { sort: FeedSort.NEW, text: "New" },
+  { sort: FeedSort.TOP, text: "Top" },
 ] as const;
 
 const windows = [
-  { window: FeedWindow.DAY, name: "day", text: "Day" },
-  { window: FeedWindow.WEEK, name: "week", text: "Week" },
-  { window: FeedWindow.MONTH, name: "month", text: "Month" },
-  { window: FeedWindow.YEAR, name: "year", text: "Year" },
-  { window: FeedWindow.ALL, name: "all", text: "All time" },
+  { window: FeedWindow.DAY, text: "Day" },
+  { window: FeedWindow.WEEK, text: "Week" },
+  { window: FeedWindow.MONTH, text: "Month" },
+  { window: FeedWindow.YEAR, text: "Year" },
+  { window: FeedWindow.ALL, text: "All time" },
 ] as const;
-
-const sortNames: ReadonlyMap<FeedSort, string> = new Map(sorts.map(({ sort, name }) => [sort, name]));
-const windowNames: ReadonlyMap<FeedWindow, string> = new Map(windows.map(({ window, name }) => [window, name]));
 
 /** What a page of a feed shows. */
 export interface FeedPage {
@@ -37,9 +34,9 @@ export interface FeedPage {
 /** The address of a page of a feed. The default order and window are left out. */
 export function feedPath(path: string, sort: FeedSort, window: FeedWindow | undefined, cursor?: string): string {
   const query: string[] = [];
-  if (sort !== FeedSort.HOT) query.push(`sort=${sortNames.get(sort)}`);
+  if (sort !== FeedSort.HOT) query.push(`sort=${FeedSort[sort].toLowerCase()}`);
   if (sort === FeedSort.TOP && window !== undefined && window !== FeedWindow.ALL) {
-    query.push(`t=${windowNames.get(window)}`);
+    query.push(`t=${FeedWindow[window].toLowerCase()}`);
   }
   if (cursor !== undefined) query.push(`cursor=${encodeURIComponent(cursor)}`);
   return query.length === 0 ? path : `${path}?${query.join("&")}`;

@@ -2,6 +2,7 @@ import { type ListLogEntriesRequest, type LogEntry, LogItem } from "../../../gen
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { count } from "../text.ts";
+import { pager } from "./links.ts";
 import { describeEntry } from "./log-text.ts";
 
 /** How many entries a page has. */
@@ -27,6 +28,7 @@ export function logView({ vkey, input, entries, nextFrom, size, isNewest, json, 
   const { item, itemId } = input;
   const of = item === undefined ? undefined : `${LogItem[item].toLowerCase()} ${itemId}`;
   const first = entries[0]?.index ?? 0n;
+  const earlier = first > entriesPerPage ? first - entriesPerPage : 0n;
   return {
     title: `${of === undefined ? "The log" : `The log of ${of}`} · Stoa`,
     description: "The log of everything that is said: a tree of hashes whose root is signed.",
@@ -48,7 +50,14 @@ ${
 ${entries.length === 0 && html`<p class="note">There is no entry yet. What was just said has one within a second.</p>`}
 <ol class="receipts">
 ${entries.toReversed().map(entryItem)}</ol>
-${pager({ of, first, nextFrom, isNewest })}`,
+${
+  of === undefined
+    ? pager(isNewest ? undefined : "/log", first > 0n ? `/log?from=${earlier}` : undefined, {
+        firstText: "Newest entries",
+        nextText: "Earlier entries",
+      })
+    : itemPager(of, nextFrom)
+}`,
   };
 }
 
@@ -65,26 +74,9 @@ function entryItem(entry: LogEntry): Html {
 `;
 }
 
-function pager({
-  of,
-  first,
-  nextFrom,
-  isNewest,
-}: {
-  of: string | undefined;
-  first: bigint;
-  nextFrom: bigint | undefined;
-  isNewest: boolean;
-}): Html {
-  if (of !== undefined) {
-    const [item = "", id = ""] = of.split(" ");
-    const next = nextFrom !== undefined && `/log?item=${item}&item_id=${id}&from=${nextFrom}`;
-    return html`<nav class="pager" aria-label="Pages"><a href="/log">The whole log</a>${next !== false && html` <a class="next" href="${next}" rel="next">Later entries</a>`}</nav>`;
-  }
-  const earlier = first > 0n && `/log?from=${first > entriesPerPage ? first - entriesPerPage : 0n}`;
-  if (isNewest && earlier === false) return html``;
-  return html`<nav class="pager" aria-label="Pages">
-${!isNewest && html`<a href="/log" rel="first">Newest entries</a>`}
-${earlier !== false && html`<a class="next" href="${earlier}" rel="next">Earlier entries</a>`}
-</nav>`;
+/** The way from a page of the entries of an item. */
+function itemPager(of: string, nextFrom: bigint | undefined): Html {
+  const [item = "", id = ""] = of.split(" ");
+  const next = nextFrom !== undefined && `/log?item=${item}&item_id=${id}&from=${nextFrom}`;
+  return html`<nav class="pager" aria-label="Pages"><a href="/log">The whole log</a>${next !== false && html` <a class="next" href="${next}" rel="next">Later entries</a>`}</nav>`;
 }

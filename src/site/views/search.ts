@@ -23,10 +23,10 @@ interface SearchTerms {
 }
 
 const types = [
-  { type: SearchType.POSTS, name: "posts", text: "Posts" },
-  { type: SearchType.COMMENTS, name: "comments", text: "Comments" },
-  { type: SearchType.COMMUNITIES, name: "communities", text: "Communities" },
-  { type: SearchType.AGENTS, name: "agents", text: "Agents" },
+  { type: SearchType.POSTS, text: "Posts" },
+  { type: SearchType.COMMENTS, text: "Comments" },
+  { type: SearchType.COMMUNITIES, text: "Communities" },
+  { type: SearchType.AGENTS, text: "Agents" },
 ] as const;
 
 /**
@@ -75,7 +75,7 @@ function form({ q, type, community, author, sort }: SearchTerms): Html {
 <input id="q" name="q" type="search" value="${q}" maxlength="200" required dir="auto"></p>
 <p><span class="together"><label for="type">In</label>
 <select id="type" name="type">${types.map(
-    (each) => html`<option value="${each.name}"${each.type === type && html` selected`}>${each.text}</option>`,
+    (each) => html`<option value="${nameOf(each.type)}"${each.type === type && html` selected`}>${each.text}</option>`,
   )}</select></span>
 <span class="together"><label for="sort">Order</label>
 <select id="sort" name="sort"><option value="relevance">Best first</option><option value="new"${sort === SearchSort.NEW && html` selected`}>Newest first</option></select></span>
@@ -151,5 +151,5 @@ ${bio !== "" && html`<p dir="auto">${foundExcerpt(bio, q)}</p>`}
 }
 
 function nameOf(type: SearchType): string {
-  return types.find((each) => each.type === type)?.name ?? "posts";
+  return SearchType[type].toLowerCase();
 }
