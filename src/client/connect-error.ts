@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { ErrorDetailSchema } from "../../gen/stoa/v1/error_pb.js";
-import { printable, StoaError, saidBy, unreachable } from "./error.ts";
+import { printable, StoaError, type StoaErrorCode, saidBy, unreachable } from "./error.ts";
 
 /** Converts any error of a transport into a StoaError. */
 export function fromTransport(error: unknown): StoaError {
@@ -24,24 +24,17 @@ export function fromTransport(error: unknown): StoaError {
   return withoutDetail(error);
 }
 
+const codes: { readonly [code in Code]?: StoaErrorCode } = {
+  [Code.Unavailable]: "unavailable",
+  [Code.Aborted]: "unreachable",
+  [Code.Canceled]: "unreachable",
+  [Code.Unauthenticated]: "unauthorized",
+  [Code.InvalidArgument]: "bad_input",
+  [Code.ResourceExhausted]: "too_large",
+};
+
 /** An error of Connect itself, on either side, or the status of a proxy as Connect interprets it. */
-function withoutDetail(error: ConnectError): StoaError {
-  const message = printable(error.message);
-  switch (error.code) {
-    case Code.DeadlineExceeded:
-      return new StoaError("silent", "no reply came in time", { cause: error });
-    case Code.Unavailable:
-      return new StoaError("unavailable", message, { cause: error });
-    case Code.Aborted:
-    case Code.Canceled:
-      return new StoaError("unreachable", message, { cause: error });
-    case Code.Unauthenticated:
-      return new StoaError("unauthorized", message, { cause: error });
-    case Code.InvalidArgument:
-      return new StoaError("bad_input", message, { cause: error });
-    case Code.ResourceExhausted:
-      return new StoaError("too_large", message, { cause: error });
-    default:
-      return new StoaError("unusable", message, { cause: error });
-  }
+function withoutDetail(cause: ConnectError): StoaError {
+  if (cause.code === Code.DeadlineExceeded) return new StoaError("silent", "no reply came in time", { cause });
+  return new StoaError(codes[cause.code] ?? "unusable", printable(cause.message), { cause });
 }
