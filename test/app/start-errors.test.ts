@@ -7,14 +7,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import { pino } from "pino";
-import { beforeAll, describe, expect, inject, it } from "vitest";
+import { describe, expect, inject, it } from "vitest";
 import { startApp } from "../../src/app/app.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { withLease } from "../../src/store/schema/migrate.ts";
 import { operateWith } from "../operator/support.ts";
 import { afterFile } from "../support/after-file.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createTestDatabase } from "../support/database.ts";
 import { createLinkedDatabase } from "../support/database-link.ts";
 import { freePort } from "../support/free-port.ts";
 import { urlOf } from "../support/process.ts";
@@ -23,26 +23,22 @@ const account = `stoa_${randomBytes(6).toString("hex")}`;
 const password = "hunter2";
 const accounts = ["bare", "reader"];
 const folder = mkdtempSync(join(tmpdir(), "stoa-start-"));
-let db: TestDatabase;
-/** A server that takes connections and says nothing, as one of another kind does. */
-let silentPort: number;
 
-beforeAll(async () => {
-  db = await createTestDatabase();
-  const { database } = db.config;
-  const admin = await createConnection({ ...inject("server"), multipleStatements: true });
-  for (const name of accounts) await admin.query(`CREATE USER ${account}_${name}@'%' IDENTIFIED BY '${password}'`);
-  await admin.query(`GRANT SELECT ON ${database}.* TO ${account}_reader@'%'`);
-  afterFile(async () => {
-    for (const name of accounts) await admin.query(`DROP USER ${account}_${name}@'%'`);
-    await admin.end();
-    rmSync(folder, { recursive: true });
-  });
-  const silent = createServer(() => {}).listen(0, "127.0.0.1");
-  await once(silent, "listening");
-  silentPort = (silent.address() as AddressInfo).port;
-  afterFile(() => silent.close());
+const db = await createTestDatabase();
+const { database } = db.config;
+const admin = await createConnection({ ...inject("server"), multipleStatements: true });
+for (const name of accounts) await admin.query(`CREATE USER ${account}_${name}@'%' IDENTIFIED BY '${password}'`);
+await admin.query(`GRANT SELECT ON ${database}.* TO ${account}_reader@'%'`);
+afterFile(async () => {
+  for (const name of accounts) await admin.query(`DROP USER ${account}_${name}@'%'`);
+  await admin.end();
+  rmSync(folder, { recursive: true });
 });
+const silent = createServer(() => {}).listen(0, "127.0.0.1");
+await once(silent, "listening");
+/** A server that takes connections and says nothing, as one of another kind does. */
+const silentPort = (silent.address() as AddressInfo).port;
+afterFile(() => silent.close());
 
 /** The message with which a service does not start. @param onLine gets each line of its log */
 async function failure(environment: Record<string, string>, onLine = (_: string) => {}): Promise<string> {

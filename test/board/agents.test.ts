@@ -1,15 +1,11 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { recount } from "../support/recount.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
 let now = Date.UTC(2026, 3, 5);
-let service: Service;
-let agent: { name: string; key: string };
 
-beforeAll(async () => {
-  service = await startService({ overrides: { now: () => now } });
-  agent = await service.register("Epictetus_1-A");
-});
+const service = await startService({ overrides: { now: () => now } });
+const agent = await service.register("Epictetus_1-A");
 
 const post = async (title: string, key = agent.key) =>
   (await service.rest("posts", { key, body: { title } })).body.post as { id: number };

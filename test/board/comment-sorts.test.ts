@@ -1,21 +1,15 @@
 // Pages of a post's comments while agents write and vote. The orders themselves are in time-order.test.ts.
-import { beforeAll, describe, expect, it } from "vitest";
-import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { describe, expect, it } from "vitest";
+import { spam, startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
 
 interface Comment {
   id: number;
 }
 
-let service: Moderated;
-let author: Agent;
-let voters: Agent[];
-
-beforeAll(async () => {
-  service = await startModerated();
-  author = await service.register();
-  voters = await Promise.all(Array.from({ length: 4 }, () => service.register()));
-});
+const service = await startModerated();
+const author = await service.register();
+const voters = await Promise.all(Array.from({ length: 4 }, () => service.register()));
 
 /** Creates a post with so many comments. */
 async function createThread(count: number): Promise<{ post: number; ids: number[] }> {

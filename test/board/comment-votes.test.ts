@@ -1,17 +1,11 @@
 // Votes on comments: counts, karma, own votes, and what a removal and a restore do to them.
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { afterEach, describe, expect, it } from "vitest";
+import { type Agent, spam, startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
 
-let service: Moderated;
-let author: Agent;
-let voters: Agent[];
-
-beforeAll(async () => {
-  service = await startModerated();
-  author = await service.register();
-  voters = [await service.register(), await service.register(), await service.register()];
-});
+const service = await startModerated();
+const author = await service.register();
+const voters = [await service.register(), await service.register(), await service.register()];
 
 afterEach(async () => {
   expect(await recount(service.db)).toEqual([]);

@@ -1,7 +1,7 @@
 // Comments form a flat list, oldest first. A page ends at 1,000 comments or 1 MiB of bodies.
 import { beforeAll, describe, expect, it } from "vitest";
 import { recount } from "../support/recount.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
 interface Comment {
@@ -10,13 +10,8 @@ interface Comment {
   body: string;
 }
 
-let service: Service;
-let author: { name: string; key: string };
-
-beforeAll(async () => {
-  service = await startService();
-  author = await service.register();
-});
+const service = await startService();
+const author = await service.register();
 
 async function createPost(): Promise<number> {
   return (await service.rest("posts", { key: author.key, body: { title: "A post" } })).body.post.id;

@@ -1,24 +1,19 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import { type Service, startService } from "../support/service.ts";
+import { describe, expect, it } from "vitest";
+import { startService } from "../support/service.ts";
 
-let service: Service;
-let names: string[];
-
-beforeAll(async () => {
-  service = await startService();
-  await service.register("Founder");
-  const rows = Array.from({ length: 2_100 }, (_, i) => [
-    `c${i}-${(i * 7919) % 2_100}`,
-    `Community ${i}`,
-    "",
-    1,
-    Date.now(),
-  ]);
-  await service.db.pool.query("INSERT INTO communities (name, title, description, created_by, created_at) VALUES ?", [
-    rows,
-  ]);
-  names = [...rows.map(([name]) => name as string), "general"].toSorted();
-});
+const service = await startService();
+await service.register("Founder");
+const rows = Array.from({ length: 2_100 }, (_, i) => [
+  `c${i}-${(i * 7919) % 2_100}`,
+  `Community ${i}`,
+  "",
+  1,
+  Date.now(),
+]);
+await service.db.pool.query("INSERT INTO communities (name, title, description, created_by, created_at) VALUES ?", [
+  rows,
+]);
+const names = [...rows.map(([name]) => name as string), "general"].toSorted();
 
 async function pages(): Promise<{ name: string; created_by: string | null }[][]> {
   const all = [];

@@ -1,25 +1,21 @@
 // Paging by cursor shows each post once while posts are added. Cursors of other feeds and forged cursors are refused.
 import fc from "fast-check";
-import { beforeAll, describe, expect, it } from "vitest";
-import { type Service, startService } from "../support/service.ts";
+import { describe, expect, it } from "vitest";
+import { startService } from "../support/service.ts";
 
 const hour = 3_600_000;
 const day = 24 * hour;
 const start = Date.UTC(2026, 0, 10, 12);
 
 let now = start;
-let service: Service;
-let key: string;
 
-beforeAll(async () => {
-  service = await startService({ overrides: { now: () => now } });
-  key = (await service.register()).key;
-  await service.rest("communities", { key, body: { name: "other", title: "Other" } });
-  // There are many ties: scores from -2 to 2, and three posts at each time.
-  for (let i = 0; i < 60; i++)
-    await post(start + Math.floor(i / 3) * 60_000, (i % 5) - 2, i % 2 === 0 ? "general" : "other");
-  now = start + day;
-});
+const service = await startService({ overrides: { now: () => now } });
+const { key } = await service.register();
+await service.rest("communities", { key, body: { name: "other", title: "Other" } });
+// There are many ties: scores from -2 to 2, and three posts at each time.
+for (let i = 0; i < 60; i++)
+  await post(start + Math.floor(i / 3) * 60_000, (i % 5) - 2, i % 2 === 0 ? "general" : "other");
+now = start + day;
 
 async function post(at: number, score: number, community: string): Promise<number> {
   const before = now;

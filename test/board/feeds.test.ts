@@ -1,7 +1,7 @@
 // The orders of feeds, their windows, and paging by offset.
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { hotOf } from "../support/recount.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -16,10 +16,6 @@ interface Shown {
 }
 
 let now = start;
-let service: Service;
-let key: string;
-/** All posts as the service shows them. */
-let all: Shown[];
 
 /** Creates a post at the time `at` and sets its votes. */
 async function post(at: number, upvotes: number, downvotes: number, community = "general"): Promise<number> {
@@ -40,21 +36,20 @@ async function read(path: string): Promise<{ posts: Shown[]; next_offset: number
 
 const ids = (posts: Shown[]) => posts.map(({ id }) => id);
 
-beforeAll(async () => {
-  service = await startService({ overrides: { now: () => now } });
-  key = (await service.register()).key;
-  await service.rest("communities", { key, body: { name: "small", title: "Small" } });
-  const scores = [0, 1, -1, 10, -10, 100, -100, 1000, 3, -3, 0, 2, 2, 2, -2, 50, 0, 1];
-  for (const [i, score] of scores.entries()) {
-    const downvotes = score < 0 ? 5 - score : 5;
-    // The posts are not created in the order of time, and some have the same time.
-    const at = start + ((i * 7) % 9) * 3 * hour;
-    await post(at, downvotes + score, downvotes, i % 3 === 0 ? "small" : "general");
-  }
-  now = start + 2 * day;
-  all = (await read("posts?sort=new&limit=50")).posts;
-  expect(all).toHaveLength(scores.length);
-});
+const service = await startService({ overrides: { now: () => now } });
+const { key } = await service.register();
+await service.rest("communities", { key, body: { name: "small", title: "Small" } });
+const scores = [0, 1, -1, 10, -10, 100, -100, 1000, 3, -3, 0, 2, 2, 2, -2, 50, 0, 1];
+for (const [i, score] of scores.entries()) {
+  const downvotes = score < 0 ? 5 - score : 5;
+  // The posts are not created in the order of time, and some have the same time.
+  const at = start + ((i * 7) % 9) * 3 * hour;
+  await post(at, downvotes + score, downvotes, i % 3 === 0 ? "small" : "general");
+}
+now = start + 2 * day;
+/** All posts as the service shows them. */
+const all: Shown[] = (await read("posts?sort=new&limit=50")).posts;
+expect(all).toHaveLength(scores.length);
 
 const orders: Record<string, (a: Shown, b: Shown) => number> = {
   hot: (a, b) => {

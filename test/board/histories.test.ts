@@ -1,15 +1,11 @@
 // What an agent wrote: its posts and its comments, newest first, by cursor.
-import { beforeAll, describe, expect, it } from "vitest";
-import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { describe, expect, it } from "vitest";
+import { type Agent, spam, startModerated } from "../support/moderation.ts";
 
 let now = Date.UTC(2026, 3, 5);
-let service: Moderated;
-let other: Agent;
 
-beforeAll(async () => {
-  service = await startModerated({ overrides: { now: () => now } });
-  other = await service.register();
-});
+const service = await startModerated({ overrides: { now: () => now } });
+const other = await service.register();
 
 type Kind = "posts" | "comments";
 

@@ -1,20 +1,15 @@
 // Two replicas share one database while many agents call them at once. Every test ends with a recount of everything.
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { recount } from "../support/recount.ts";
 import { type Reply, type Service, startService } from "../support/service.ts";
 
 type Agent = Awaited<ReturnType<Service["register"]>>;
 
-let instances: [Service, Service];
-let agents: Agent[];
-
-beforeAll(async () => {
-  // Replicas of one service use the same addresses in their replies.
-  const config = { siteUrl: "https://stoa.test" };
-  const first = await startService({ config });
-  instances = [first, await startService({ config, db: first.db })];
-  agents = await Promise.all(Array.from({ length: 20 }, (_, i) => instance(i).register()));
-});
+// Replicas of one service use the same addresses in their replies.
+const config = { siteUrl: "https://stoa.test" };
+const first = await startService({ config });
+const instances: [Service, Service] = [first, await startService({ config, db: first.db })];
+const agents = await Promise.all(Array.from({ length: 20 }, (_, i) => instance(i).register()));
 
 afterEach(async () => {
   expect(await recount(instance(0).db)).toEqual([]);

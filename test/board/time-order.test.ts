@@ -1,9 +1,9 @@
 // Servers of a cluster give out ids in orders of their own. Lists by time go by the time, and the id only breaks ties.
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Database } from "../../src/store/database/database.ts";
 import { afterFile } from "../support/after-file.ts";
 import { someoneWaits } from "../support/locks.ts";
-import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { spam, startModerated } from "../support/moderation.ts";
 import { recountLines } from "./recount/lines.ts";
 
 interface Item {
@@ -29,36 +29,28 @@ const orders = {
 };
 
 let now = start;
-let service: Moderated;
-let author: Agent;
-let authorId: number;
-let other: Agent;
-/** A post with a comment, to which the items are the replies. */
-let post: number;
-let parent: number;
 
-beforeAll(async () => {
-  service = await startModerated({ overrides: { now: () => now } });
-  [author, other] = [await service.register(), await service.register()];
-  const [row] = await service.db.rows<{ id: number }>("SELECT id FROM agents WHERE name = ?", [author.name]);
-  authorId = Number(row?.id);
-  now = start - 10;
-  post = await service.post(author, { body: "Body" });
-  parent = await service.comment(other, post);
-  now = start + 60_000;
-  const { pool } = service.db;
-  await pool.query(
-    "INSERT INTO comments (id, post_id, parent_id, author_id, body, created_at, upvotes, score) VALUES ?",
-    [items.map(({ id, created_at, score }) => [id, post, parent, authorId, "Reply", created_at, score, score])],
-  );
-  await pool.query("INSERT INTO post_revisions (id, post_id, edited_at) VALUES ?", [
-    items.map(({ id, created_at }) => [id, post, created_at]),
-  ]);
-  await pool.query(
-    "INSERT INTO reports (id, item, item_id, post_id, community_id, agent_id, reason, note, created_at) VALUES ?",
-    [items.map(({ id, created_at }) => [id, "comment", id + size, post, 1, authorId, "spam", "", created_at])],
-  );
-});
+const service = await startModerated({ overrides: { now: () => now } });
+const [author, other] = [await service.register(), await service.register()];
+const [row] = await service.db.rows<{ id: number }>("SELECT id FROM agents WHERE name = ?", [author.name]);
+const authorId = Number(row?.id);
+now = start - 10;
+/** A post with a comment, to which the items are the replies. */
+const post = await service.post(author, { body: "Body" });
+const parent = await service.comment(other, post);
+now = start + 60_000;
+const { pool } = service.db;
+await pool.query(
+  "INSERT INTO comments (id, post_id, parent_id, author_id, body, created_at, upvotes, score) VALUES ?",
+  [items.map(({ id, created_at, score }) => [id, post, parent, authorId, "Reply", created_at, score, score])],
+);
+await pool.query("INSERT INTO post_revisions (id, post_id, edited_at) VALUES ?", [
+  items.map(({ id, created_at }) => [id, post, created_at]),
+]);
+await pool.query(
+  "INSERT INTO reports (id, item, item_id, post_id, community_id, agent_id, reason, note, created_at) VALUES ?",
+  [items.map(({ id, created_at }) => [id, "comment", id + size, post, 1, authorId, "spam", "", created_at])],
+);
 
 /** Reads the list in pages of five, and returns the values by which `pick` tells elements apart. */
 async function readAll(path: string, key: string, pick: (item: never) => unknown): Promise<unknown[]> {

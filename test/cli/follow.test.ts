@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { type FakeStoa, shownChain, startFake, textOf } from "../client/fake-stoa.ts";
-import { type LedgerUnderTest, startLedger } from "../ledger/support.ts";
+import { startLedger } from "../ledger/support.ts";
 import { otherHash } from "../receipt/chain.ts";
 import { freePort } from "../support/free-port.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
@@ -29,11 +29,8 @@ const objectsIn = (text: string) =>
     .map((line) => JSON.parse(line));
 const seen = (run: Running, text: string) => waitUntil(text, () => run.stdout.includes(text));
 
-let service: LedgerUnderTest;
 let sealed: number;
-beforeAll(async () => {
-  service = await startLedger();
-});
+const service = await startLedger();
 beforeEach(async () => {
   [{ sealed } = { sealed: 0 }] = await service.db.rows<{ sealed: number }>("SELECT seq AS sealed FROM ledger_head");
 });

@@ -1,39 +1,30 @@
 // stoa verify, prove and mirror against a real service with a log.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createStoaClient, LogFinding } from "../../src/client/index.ts";
 import { formatVkey } from "../../src/tlog/notes/key.ts";
-import type { SignerKey } from "../../src/tlog/notes/signer-key.ts";
-import type { TestDatabase } from "../support/database.ts";
 import { untilPublished } from "../support/log.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { testKey } from "../tlog/node-functions.ts";
 import { runStoa } from "./stoa.ts";
 
-let db: TestDatabase;
-let key: SignerKey;
-let service: Service;
-let zeno: { name: string; key: string };
 const home = scratchFolder();
 const stoa = async (...args: string[]) => {
   const { status, stdout, stderr } = await runStoa([...args, "--json"], home);
   return { status, stderr, ...JSON.parse(stdout) };
 };
 
-beforeAll(async () => {
-  const logged = await createLoggedDatabase();
-  ({ db, key } = logged);
-  service = await startService({ db, config: { boardLog: logged.boardLog } });
-  zeno = await service.register("zeno");
-  const create = (path: string, body: object) => service.rest(path, { key: zeno.key, body });
-  await create("communities", { name: "races", title: "Races", description: "Slow and fast" });
-  await create("posts", { title: "A race", body: "Achilles — 😀\n", community: "races" });
-  await create("posts/1/comments", { body: "He never catches up." });
-  await untilPublished(service);
-});
+const { db, key, boardLog } = await createLoggedDatabase();
+const service = await startService({ db, config: { boardLog } });
+const zeno = await service.register("zeno");
+const create = (path: string, body: object) => service.rest(path, { key: zeno.key, body });
+await create("communities", { name: "races", title: "Races", description: "Slow and fast" });
+await create("posts", { title: "A race", body: "Achilles — 😀\n", community: "races" });
+await create("posts/1/comments", { body: "He never catches up." });
+await untilPublished(service);
 
 describe("the log of a service", () => {
   it.each(["posts/1", "comments/1", "communities/races", "house/receipts/1", "log/entries/0", "agents/zeno"])(

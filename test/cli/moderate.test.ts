@@ -2,21 +2,18 @@
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join as pathOf } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createStoaClient } from "../../src/client/index.ts";
 import { startFake } from "../client/fake-stoa.ts";
 import { operatorToken } from "../ledger/support.ts";
 import { nodeEnvironment } from "../support/node-environment.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { main, type Run, runStoa } from "./stoa.ts";
 
 const home = scratchFolder();
 const environment = { STOA_OPERATOR_TOKEN: operatorToken };
-let service: Service;
-beforeAll(async () => {
-  service = await startService({ config: { operatorToken } });
-});
+const service = await startService({ config: { operatorToken } });
 
 const moderate = (...args: string[]) => runStoa(["moderate", service.url, ...args], home, environment);
 const objectsIn = (text: string) =>

@@ -1,30 +1,24 @@
 // What the client reads of the log besides verified proofs.
-import { beforeAll, expect, it } from "vitest";
-import { createStoaClient, type StoaClient } from "../../src/client/index.ts";
+import { expect, it } from "vitest";
+import { createStoaClient } from "../../src/client/index.ts";
 import { parseProof } from "../../src/tlog/proofs/tlog-proof.ts";
 import { untilPublished } from "../support/log.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { collect } from "./fake-stoa.ts";
 
-let service: Service;
-let stoa: StoaClient;
-let post: number;
-
-beforeAll(async () => {
-  const { db, boardLog } = await createLoggedDatabase();
-  service = await startService({ db, config: { boardLog } });
-  stoa = createStoaClient(service.url, { apiKey: (await service.register()).key });
-  post = (await stoa.posts.createPost({ title: "A race", body: "one" })).post?.id as number;
-  // More than a page.
-  for (let n = 0; n < 260; n += 20) {
-    const bodies = Array.from({ length: 20 }, (_, index) => `${n + index}`);
-    await Promise.all(bodies.map((body) => stoa.comments.createComment({ id: post, body })));
-  }
-  await stoa.posts.updatePost({ id: post, body: "two" });
-  // The log must not grow between two reads.
-  await untilPublished(service);
-});
+const { db, boardLog } = await createLoggedDatabase();
+const service = await startService({ db, config: { boardLog } });
+const stoa = createStoaClient(service.url, { apiKey: (await service.register()).key });
+const post = (await stoa.posts.createPost({ title: "A race", body: "one" })).post?.id as number;
+// More than a page.
+for (let n = 0; n < 260; n += 20) {
+  const bodies = Array.from({ length: 20 }, (_, index) => `${n + index}`);
+  await Promise.all(bodies.map((body) => stoa.comments.createComment({ id: post, body })));
+}
+await stoa.posts.updatePost({ id: post, body: "two" });
+// The log must not grow between two reads.
+await untilPublished(service);
 
 it("goes through all entries of the log, each once, or through those from an index on", async () => {
   const entries = await collect(stoa.everyLogEntry());

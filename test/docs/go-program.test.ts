@@ -3,7 +3,7 @@ import { execFile, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { goEnvironment } from "../../scripts/lib/go.mjs";
 import { formatVkey } from "../../src/tlog/notes/key.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
@@ -14,13 +14,11 @@ import { blocksIn, readPage } from "./pages.ts";
 const folder = scratchFolder();
 const program = join(folder, "prove");
 
-beforeAll(async () => {
-  const [source = "", ...more] = blocksIn(readPage("docs/verifying.md"), "go");
-  expect(more).toEqual([]);
-  writeFileSync(`${program}.go`, source);
-  const env = { ...goEnvironment(), GOCACHE: join(folder, "cache") };
-  await promisify(execFile)("go", ["build", "-o", program, `${program}.go`], { env });
-});
+const [source = "", ...more] = blocksIn(readPage("docs/verifying.md"), "go");
+expect(more).toEqual([]);
+writeFileSync(`${program}.go`, source);
+const env = { ...goEnvironment(), GOCACHE: join(folder, "cache") };
+await promisify(execFile)("go", ["build", "-o", program, `${program}.go`], { env });
 
 function prove(proof: string | Uint8Array, key = sampleKey): { status: number | null; stdout: string; stderr: string } {
   const { status, stdout, stderr } = spawnSync(program, [formatVkey(key)], { input: proof, encoding: "utf8" });

@@ -1,14 +1,13 @@
 // The commands of docs/verifying.md that recompute what daily receipts seal of the record of moderation.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { createOperatorClient, createStoaClient } from "../../src/client/index.ts";
 import { operatorToken, startLedger, TestClock } from "../ledger/support.ts";
 import { blocksIn, readPage } from "./pages.ts";
 
 const clock = new TestClock("2026-03-01T12:00:00.000Z");
 const reason = "spam";
-let service: Awaited<ReturnType<typeof startLedger>>;
 
 /** Runs the commands, and returns what they print. */
 async function recompute(): Promise<string[]> {
@@ -26,25 +25,23 @@ async function endDay(date: string, next: string): Promise<void> {
   });
 }
 
-beforeAll(async () => {
-  service = await startLedger({ clock });
-  const { key, name } = await service.register();
-  const stoa = createStoaClient(service.url, { apiKey: key });
-  const { moderation } = createOperatorClient(service.url, { operatorToken });
-  const post = async (title: string) => (await stoa.posts.createPost({ title })).post?.id as number;
-  // Within a day: the registration would lapse before the key is used.
-  await endDay("2026-03-01", "2026-03-02T11:00:00.000Z");
-  const first = await post("First");
-  await moderation.remove({ postId: first, reason, keepForDays: 3 });
-  await moderation.restore({ postId: first });
-  await endDay("2026-03-02", "2026-03-03T12:00:00.000Z");
-  await moderation.lock({ postId: first });
-  await moderation.suspendAgent({ name, reason, note: "not in the record" });
-  await moderation.removeAgentContent({ name, reason });
-  await endDay("2026-03-03", "2026-03-04T12:00:00.000Z");
-  // Not sealed yet.
-  await moderation.unsuspendAgent({ name });
-});
+const service = await startLedger({ clock });
+const { key, name } = await service.register();
+const stoa = createStoaClient(service.url, { apiKey: key });
+const { moderation } = createOperatorClient(service.url, { operatorToken });
+const post = async (title: string) => (await stoa.posts.createPost({ title })).post?.id as number;
+// Within a day: the registration would lapse before the key is used.
+await endDay("2026-03-01", "2026-03-02T11:00:00.000Z");
+const first = await post("First");
+await moderation.remove({ postId: first, reason, keepForDays: 3 });
+await moderation.restore({ postId: first });
+await endDay("2026-03-02", "2026-03-03T12:00:00.000Z");
+await moderation.lock({ postId: first });
+await moderation.suspendAgent({ name, reason, note: "not in the record" });
+await moderation.removeAgentContent({ name, reason });
+await endDay("2026-03-03", "2026-03-04T12:00:00.000Z");
+// Not sealed yet.
+await moderation.unsuspendAgent({ name });
 
 it("confirm what was sealed, day by day", async () => {
   expect(await recompute()).toEqual([

@@ -1,14 +1,12 @@
 // The commands of docs/moderation.md, run by a shell on a board that an agent floods.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { operatorToken, startLedger } from "../ledger/support.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-import type { Service } from "../support/service.ts";
 import { Sections } from "./sections.ts";
 
 const page = new Sections("docs/moderation.md");
-let service: Service;
 
 /** Runs the commands of a section, on the log as it is now. */
 async function run(heading: string): Promise<void> {
@@ -22,16 +20,14 @@ async function run(heading: string): Promise<void> {
   await page.run(heading, places, { STOA_OPERATOR_TOKEN: operatorToken });
 }
 
-beforeAll(async () => {
-  service = await startLedger();
-  const { key: reporter } = await service.register("Kleanthes");
-  const { key: spammer } = await service.register("Hawker");
-  const title = "Cheap porches, only today";
-  for (let n = 0; n < 3; n++) await service.rest("posts", { key: spammer, body: { title } });
-  await service.rest("posts/1/comments", { key: spammer, body: { body: title } });
-  await service.rest("agents/me", { key: spammer });
-  await service.rest("posts/1/report", { key: reporter, body: { reason: "spam", note: "In every thread." } });
-});
+const service = await startLedger();
+const { key: reporter } = await service.register("Kleanthes");
+const { key: spammer } = await service.register("Hawker");
+const title = "Cheap porches, only today";
+for (let n = 0; n < 3; n++) await service.rest("posts", { key: spammer, body: { title } });
+await service.rest("posts/1/comments", { key: spammer, body: { body: title } });
+await service.rest("agents/me", { key: spammer });
+await service.rest("posts/1/report", { key: reporter, body: { reason: "spam", note: "In every thread." } });
 
 it("the commands lead from a complaint to the public record", async () => {
   await run("Moderation");

@@ -1,19 +1,14 @@
 // The example of an agent: it lives on a board by what the guide says, and knows only the root address and a subject.
 import { readFileSync } from "node:fs";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { recount } from "../support/recount.ts";
-import type { Service } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 import { ExampleAgent, inboxOf, program, startOldBoard, threadOf } from "./support.ts";
 
 /** What the two agents of each test care about. */
 const subjects = ["Theseus", "Medea", "Orestes"] as const;
-let service: Service;
-let olds: number[];
 
-beforeAll(async () => {
-  ({ service, old: olds } = await startOldBoard(...subjects));
-});
+const { service, old: olds } = await startOldBoard(...subjects);
 
 /** Two agents that have not visited yet, and the old thread about their subject. */
 function meet(index: number): { subject: string; pair: [ExampleAgent, ExampleAgent]; old: number } {

@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { findPython } from "../../scripts/lib/python.mjs";
 import { blocksIn, readPage, root } from "../docs/pages.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
@@ -28,10 +28,8 @@ async function run(commands: readonly string[], env: Record<string, string> = {}
   return stdout;
 }
 
-beforeAll(async () => {
-  expect([lines.length, more]).toEqual([5, []]);
-  await run(lines.slice(0, 3));
-});
+expect([lines.length, more]).toEqual([5, []]);
+await run(lines.slice(0, 3));
 
 describe.each([
   ["Python", lines[3] as string, "BAD_INPUT: title must have 3 to 300 characters."],

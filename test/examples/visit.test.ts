@@ -1,41 +1,34 @@
 // How much an agent reads and writes on one visit, in characters: docs/benchmarks.md prints it.
 import type { Client } from "@modelcontextprotocol/client";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { readPage } from "../docs/pages.ts";
 import { connect } from "../mcp/support.ts";
-import { type Service, startService } from "../support/service.ts";
-
-let service: Service;
-let key: string;
-/** The posts with long threads. */
-let threads: number[];
-/** The comments of others on the agent's post, which it answers. */
-let questions: { post: number; comment: number }[];
+import { startService } from "../support/service.ts";
 
 /** English words of about the usual length. */
 const words = (characters: number) =>
   "the porch was painted by Polygnotus and burnt down later ".repeat(200).slice(0, characters);
 
-beforeAll(async () => {
-  service = await startService();
-  ({ key } = await service.register("Zeno"));
-  const other = (await service.register("Chrysippus")).key;
-  const post = async (title: string, as: string) => {
-    const body = words(1_500);
-    return (await service.rest("posts", { key: as, body: { title: `${title} ${words(40)}`, body } })).body.post.id;
-  };
-  const comment = async (id: number) =>
-    (await service.rest(`posts/${id}/comments`, { key: other, body: { body: words(400) } })).body.comment.id;
-  const mine = await post("Mine", key);
-  questions = [];
-  for (let index = 0; index < 2; index++) questions.push({ post: mine, comment: await comment(mine) });
-  threads = [];
-  for (let index = 0; index < 19; index++) {
-    const id = await post(`Post ${index}`, other);
-    if (index < 3) threads.push(id);
-  }
-  for (const id of threads) for (let index = 0; index < 50; index++) await comment(id);
-});
+const service = await startService();
+const { key } = await service.register("Zeno");
+const other = (await service.register("Chrysippus")).key;
+const post = async (title: string, as: string) => {
+  const body = words(1_500);
+  return (await service.rest("posts", { key: as, body: { title: `${title} ${words(40)}`, body } })).body.post.id;
+};
+const comment = async (id: number) =>
+  (await service.rest(`posts/${id}/comments`, { key: other, body: { body: words(400) } })).body.comment.id;
+const mine = await post("Mine", key);
+/** The comments of others on the agent's post, which it answers. */
+const questions: { post: number; comment: number }[] = [];
+for (let index = 0; index < 2; index++) questions.push({ post: mine, comment: await comment(mine) });
+/** The posts with long threads. */
+const threads: number[] = [];
+for (let index = 0; index < 19; index++) {
+  const id = await post(`Post ${index}`, other);
+  if (index < 3) threads.push(id);
+}
+for (const id of threads) for (let index = 0; index < 50; index++) await comment(id);
 
 /** The steps of a visit; each returns how many characters the agent has written and read. */
 interface Way {

@@ -4,17 +4,14 @@ import { fileURLToPath } from "node:url";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { status } from "@grpc/grpc-js";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { defaultQuotas } from "../../src/rate-limits/quota.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { createReflectionClient, type ReflectionStream } from "./reflection-client.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-let service: Service;
 
-beforeAll(async () => {
-  service = await startService({ config: { operatorToken: "an-example-of-32-characters-or-more" } });
-});
+const service = await startService({ config: { operatorToken: "an-example-of-32-characters-or-more" } });
 
 /** The names of the files in a response, in order. @throws Error for another response */
 async function filesOf(stream: ReflectionStream, request: object): Promise<string[]> {

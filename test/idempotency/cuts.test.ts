@@ -1,33 +1,25 @@
 // The connection to the database is cut at each command of a call, before it is sent or before its outcome comes back:
 // the call has happened whole or not at all, and its repeat tells which.
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { defaultIndexerPace } from "../../src/board/search/indexer.ts";
 import { askText } from "../services/replays.ts";
-import { type Cut, type CuttingProxy, startCuttingProxy } from "../support/cutting-proxy.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { type Cut, startCuttingProxy } from "../support/cutting-proxy.ts";
+import { createTestDatabase } from "../support/database.ts";
 import { recount, rowCounts } from "../support/recount.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let db: TestDatabase;
-let proxy: CuttingProxy;
-let service: Service;
-let agent: { name: string; key: string };
-let postId: number;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-  proxy = await startCuttingProxy(db.config);
-  // The indexer writes rows of its own, which would be counted.
-  const delayMs = 3_600_000;
-  service = await startService({
-    db,
-    config: { database: proxy.config },
-    overrides: { indexerPace: { ...defaultIndexerPace, delayMs } },
-  });
-  agent = await service.register();
-  postId = (await service.rest("posts", { key: agent.key, body: { title: "Discussed" } })).body.post.id;
+const db = await createTestDatabase();
+const proxy = await startCuttingProxy(db.config);
+// The indexer writes rows of its own, which would be counted.
+const delayMs = 3_600_000;
+const service = await startService({
+  db,
+  config: { database: proxy.config },
+  overrides: { indexerPace: { ...defaultIndexerPace, delayMs } },
 });
+const agent = await service.register();
+const postId: number = (await service.rest("posts", { key: agent.key, body: { title: "Discussed" } })).body.post.id;
 
 interface Call {
   path: string;

@@ -3,28 +3,21 @@ import { randomUUID } from "node:crypto";
 import { request } from "node:http";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Metadata } from "@grpc/grpc-js";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
-import { asOperator, type LedgerUnderTest, refusal, startLedger, verifyLedger } from "../ledger/support.ts";
+import { asOperator, refusal, startLedger, verifyLedger } from "../ledger/support.ts";
 import { createGrpcCaller, errorDetailOf } from "../services/grpc-js.ts";
 import { askText } from "../services/replays.ts";
 import { restView } from "../services/rest-view.ts";
 import { recount, rowCounts } from "../support/recount.ts";
 
-let service: LedgerUnderTest;
-let agent: { name: string; key: string };
-let other: { name: string; key: string };
-let postId: number;
-
-beforeAll(async () => {
-  service = await startLedger();
-  agent = await service.register();
-  other = await service.register();
-  postId = (await service.rest("posts", { key: agent.key, body: { title: "Discussed" } })).body.post.id;
-});
+const service = await startLedger();
+const agent = await service.register();
+const other = await service.register();
+const postId: number = (await service.rest("posts", { key: agent.key, body: { title: "Discussed" } })).body.post.id;
 
 const short = () => randomUUID().slice(0, 8);
 /** The creates of the REST API: each returns a path, and a body that was not sent before. */

@@ -1,10 +1,10 @@
 // The same call many times at once, through two replicas, and what becomes of the others when one of them fails.
 import { randomUUID } from "node:crypto";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { beforeAll, describe, expect, it, type TestContext } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
-import { asOperator, type LedgerUnderTest, startLedger, verifyLedger } from "../ledger/support.ts";
+import { asOperator, startLedger, verifyLedger } from "../ledger/support.ts";
 import { askText } from "../services/replays.ts";
 import { startCuttingProxy } from "../support/cutting-proxy.ts";
 import { createDatabaseWithSchema, type TestDatabase } from "../support/database.ts";
@@ -12,17 +12,10 @@ import { recount, rowCounts } from "../support/recount.ts";
 import { type Service, startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
-let service: LedgerUnderTest;
-let replica: LedgerUnderTest;
-let agent: { name: string; key: string };
-let postId: number;
-
-beforeAll(async () => {
-  const db = await createDatabaseWithSchema();
-  [service, replica] = await Promise.all([startLedger({ db }), startLedger({ db })]);
-  agent = await service.register();
-  postId = (await service.rest("posts", { key: agent.key, body: { title: "Discussed" } })).body.post.id;
-});
+const db = await createDatabaseWithSchema();
+const [service, replica] = await Promise.all([startLedger({ db }), startLedger({ db })]);
+const agent = await service.register();
+const postId: number = (await service.rest("posts", { key: agent.key, body: { title: "Discussed" } })).body.post.id;
 
 const short = () => randomUUID().slice(0, 8);
 const post = (title: string, idempotencyKey: string, at: Service = service, { key } = agent) =>

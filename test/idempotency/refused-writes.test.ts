@@ -1,7 +1,7 @@
 // Idempotency keys while the database refuses writes, as on a full disk: what was stored before is still replayed.
 import { randomUUID } from "node:crypto";
 import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { Board } from "../../src/board/board.ts";
@@ -30,25 +30,22 @@ const limiter = createRateLimiter(
 );
 /** Why writes are refused; undefined while they are allowed. */
 let refusal: StoaError | undefined;
-let table: ServiceTable;
 
-beforeAll(async () => {
-  const db = await createDatabaseWithSchema();
-  const { ledger } = await openLedger(db, clock.now);
-  const database = new Database({ address: db.config, connections: 4, refusal: () => refusal });
-  afterFile(() => database.close());
-  const board = new Board(database, clock.now);
-  table = createServiceTable({
-    board,
-    ledger,
-    boardLog: { current: undefined },
-    inboxes: new InboxStreams(database, board, new AbortController().signal, { error: () => {} }),
-    siteUrl: "https://stoa.example",
-    operators: undefined,
-    registration: { mode: "open", token: undefined },
-    writeLimits: undefined,
-  }) as ServiceTable;
-});
+const db = await createDatabaseWithSchema();
+const { ledger } = await openLedger(db, clock.now);
+const database = new Database({ address: db.config, connections: 4, refusal: () => refusal });
+afterFile(() => database.close());
+const board = new Board(database, clock.now);
+const table: ServiceTable = createServiceTable({
+  board,
+  ledger,
+  boardLog: { current: undefined },
+  inboxes: new InboxStreams(database, board, new AbortController().signal, { error: () => {} }),
+  siteUrl: "https://stoa.example",
+  operators: undefined,
+  registration: { mode: "open", token: undefined },
+  writeLimits: undefined,
+}) as ServiceTable;
 beforeEach(() => {
   refusal = undefined;
 });

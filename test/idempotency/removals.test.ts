@@ -1,7 +1,7 @@
 // Idempotency keys and removals: a stored response knows its item, and what was erased is nowhere.
 import { randomBytes, randomUUID } from "node:crypto";
 import { fromJson, toBinary } from "@bufbuild/protobuf";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { CreateCommentResponseSchema } from "../../gen/stoa/v1/comment_service_pb.js";
 import { ModerationReason, ModerationRole } from "../../gen/stoa/v1/moderation_pb.js";
 import { CreatePostResponseSchema } from "../../gen/stoa/v1/post_service_pb.js";
@@ -11,22 +11,17 @@ import type { SweepTask } from "../../src/board/sweep.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { replyCheck } from "../../src/store/tables/reply-check.ts";
 import { TestClock } from "../ledger/support.ts";
-import { type Agent, everythingStored, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { everythingStored, spam, startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
 
 const clock = new TestClock("2026-05-01T12:00:00Z");
 const hours = 3_600_000;
-let service: Moderated;
-let author: Agent;
-let moderator: Agent;
 const community = "archive";
 
-beforeAll(async () => {
-  service = await startModerated({ overrides: { now: clock.now } });
-  author = await service.register();
-  moderator = await service.register();
-  await service.found(moderator, community);
-});
+const service = await startModerated({ overrides: { now: clock.now } });
+const author = await service.register();
+const moderator = await service.register();
+await service.found(moderator, community);
 
 const newKey = () => randomUUID();
 const ask = async (path: string, method: string, key: string, idempotencyKey: string, body?: object) => {

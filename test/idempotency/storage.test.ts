@@ -1,26 +1,22 @@
 // What one agent can make the service store by repeating cheap calls under new keys, and that nobody else bears it.
 import { randomUUID } from "node:crypto";
 import { fromJson, toBinary } from "@bufbuild/protobuf";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { CreatePostResponseSchema } from "../../gen/stoa/v1/post_service_pb.js";
 import { agentClaimId } from "../../src/idempotency/claims.ts";
 import { defaultQuotas } from "../../src/rate-limits/quota.ts";
 import { replyCheck } from "../../src/store/tables/reply-check.ts";
 import { askText } from "../services/replays.ts";
-import { type Agent, type Moderated, startModerated } from "../support/moderation.ts";
+import { startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
 import { type Service, startService } from "../support/service.ts";
 
 /** More than one step of a removal takes: 100. */
 const edits = 120;
-let service: Moderated;
-let attacker: Agent;
 const body = "🏛".repeat(10_000);
 
-beforeAll(async () => {
-  service = await startModerated();
-  attacker = await service.register();
-});
+const service = await startModerated();
+const attacker = await service.register();
 
 const patch = (id: number, input: object, key: string) =>
   service.rest(`posts/${id}`, { method: "PATCH", key: attacker.key, body: input, headers: { "idempotency-key": key } });

@@ -1,26 +1,22 @@
 // How long replies are kept, and what of them: the keys that they guard, the day, the hour, the first use of an API key.
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Board } from "../../src/board/board.ts";
 import { sweepResponses } from "../../src/idempotency/response-sweep.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { TestClock } from "../ledger/support.ts";
 import { askText } from "../services/replays.ts";
 import { rowCounts } from "../support/recount.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
 const start = Date.parse("2026-05-01T12:00:00Z");
 const hour = 3_600_000;
 const clock = new TestClock("2026-05-01T12:00:00Z");
 const never = new AbortController().signal;
-let service: Service;
-let agent: { name: string; key: string };
 
-beforeAll(async () => {
-  service = await startService({ overrides: { now: clock.now, sweeps: true } });
-  agent = await service.register();
-});
+const service = await startService({ overrides: { now: clock.now, sweeps: true } });
+const agent = await service.register();
 
 const ask = (path: string, body: unknown, idempotencyKey: string, key?: string) =>
   askText(service.url, path, { body, key, headers: { "idempotency-key": idempotencyKey } });

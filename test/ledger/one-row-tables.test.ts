@@ -1,32 +1,28 @@
 // Tables with one row: what calls answer while the row is damaged or missing, and what fsck finds.
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { oneRowTables } from "../../src/store/tables/one-row.ts";
 import { operate } from "../operator/support.ts";
 import { createDatabaseWithSchema } from "../support/database.ts";
 import { beginTestLog } from "../support/log.ts";
-import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { spam, startModerated } from "../support/moderation.ts";
 import { asOperator, refusal } from "./support.ts";
 
 type Row = Record<string, string | number | null>;
 
-let service: Moderated;
-let author: Agent;
 let books = 0;
 const fsck = async () => (await operate(service.db.config, ["fsck"])).out;
 
-beforeAll(async () => {
-  const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
-  const db = await createDatabaseWithSchema();
-  await beginTestLog(db);
-  service = await startModerated({ db, config: { metrics } });
-  author = await service.register();
-  await seal();
-  await removePost();
-  await service.db.rows("REPLACE INTO search_rounds VALUES (1, 0)");
-  await service.rest("/house/verify?from=0");
-  await fsck();
-});
+const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
+const db = await createDatabaseWithSchema();
+await beginTestLog(db);
+const service = await startModerated({ db, config: { metrics } });
+const author = await service.register();
+await seal();
+await removePost();
+await service.db.rows("REPLACE INTO search_rounds VALUES (1, 0)");
+await service.rest("/house/verify?from=0");
+await fsck();
 
 function seal() {
   books += 1;

@@ -2,11 +2,11 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import { makeKey } from "../../src/log/key-file.ts";
 import { Database } from "../../src/store/database/database.ts";
-import { formatSignerKey, type SignerKey } from "../../src/tlog/notes/signer-key.ts";
+import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
 import { TestClock, verifyLedger } from "../ledger/support.ts";
 import { operateWith } from "../operator/support.ts";
 import { afterFile } from "../support/after-file.ts";
@@ -19,9 +19,6 @@ import { startService } from "../support/service.ts";
 const file = join(scratchFolder(), "backup.sql");
 /** Of the replica that has published the log. */
 const dataDir = scratchFolder();
-let isMariaDB: boolean;
-let key: SignerKey;
-let published: string[];
 
 /** Gives a data folder the key of the log. */
 function withKey(path = scratchFolder()): string {
@@ -70,25 +67,23 @@ async function expectToGoOn(db: TestDatabase, dataDir: string): Promise<void> {
   expect(out.filter((line) => /log_|salt/.test(line))).toEqual([]);
 }
 
-beforeAll(async () => {
-  const before = await startService();
-  const { db } = before;
-  const [server] = await db.rows<{ version: string }>("SELECT VERSION() AS version");
-  isMariaDB = server?.version.includes("MariaDB") === true;
-  const author = await before.register("Zeno");
-  await before.rest("posts", { key: author.key, body: { title: "Before", body: "one" } });
-  await before.app.close();
-  expect((await run(db, scratchFolder(), "backup", file)).status).toBe(0);
-  key = await beginTestLog(db);
-  const { app, rest } = await startService({ db });
-  await rest("posts", { key: author.key, body: { title: "After", body: "two" } });
-  await app.close();
-  // A service would wait for a second before it takes the log over.
-  const replica = await startLogReplica(db.config, key, withKey(dataDir));
-  await publishAll(db, replica);
-  await replica.publisher.stop();
-  published = await textsOf(db);
-});
+const before = await startService();
+const { db } = before;
+const [server] = await db.rows<{ version: string }>("SELECT VERSION() AS version");
+const isMariaDB = server?.version.includes("MariaDB") === true;
+const author = await before.register("Zeno");
+await before.rest("posts", { key: author.key, body: { title: "Before", body: "one" } });
+await before.app.close();
+expect((await run(db, scratchFolder(), "backup", file)).status).toBe(0);
+const key = await beginTestLog(db);
+const { app, rest } = await startService({ db });
+await rest("posts", { key: author.key, body: { title: "After", body: "two" } });
+await app.close();
+// A service would wait for a second before it takes the log over.
+const replica = await startLogReplica(db.config, key, withKey(dataDir));
+await publishAll(db, replica);
+await replica.publisher.stop();
+const published = await textsOf(db);
 
 // Each has a database of its own, and they mostly wait: for other processes, and for replicas that take a log over.
 describe.concurrent("a restored backup from before the log", () => {

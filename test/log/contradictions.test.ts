@@ -1,8 +1,8 @@
 // What is served while the database contradicts what was published, or the log is frozen.
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { untilPublished } from "../support/log.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
-import { type Reply, type Service, startService } from "../support/service.ts";
+import { type Service, startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
 /** A board with a post that its log has published. */
@@ -11,13 +11,8 @@ interface Board extends Service {
   create(title: string): Promise<number>;
 }
 
-let service: Board;
-let key: string;
-let post: number;
 const rows: Service["db"]["rows"] = (sql, params) => service.db.rows(sql, params);
 const rest: Service["rest"] = (path, ask) => service.rest(path, ask);
-/** A board whose log is frozen, and the reply to who asks for the proof of what was written then. */
-let frozen: Board & { checkpoint: string; reply: Promise<Reply> };
 
 async function startBoard(): Promise<Board & { key: string }> {
   const { db, boardLog } = await createLoggedDatabase();
@@ -30,7 +25,7 @@ async function startBoard(): Promise<Board & { key: string }> {
   return { ...started, key, post, create };
 }
 
-async function freeze(board: Board): Promise<typeof frozen> {
+async function freeze(board: Board) {
   const checkpoint = await (await fetch(`${board.url}/log/checkpoint`)).text();
   await board.db.rows("UPDATE log_head SET restored = 1");
   // A look that began before this adds what it finds.
@@ -39,13 +34,13 @@ async function freeze(board: Board): Promise<typeof frozen> {
   return { ...board, checkpoint, reply: board.rest(`posts/${late}/proof`) };
 }
 
-beforeAll(async () => {
-  const [board, other] = await Promise.all([startBoard(), startBoard()]);
-  ({ key, post } = board);
-  service = board;
-  // Its reply takes 5 seconds. The other tests run meanwhile.
-  frozen = await freeze(other);
-});
+const [service, other] = await Promise.all([startBoard(), startBoard()]);
+const { key, post } = service;
+/**
+ * A board whose log is frozen, and the reply to who asks for the proof of what was written then. It takes 5 seconds: the other
+ * tests run meanwhile.
+ */
+const frozen = await freeze(other);
 
 it("a text that was changed in the database is not proved, and the operator is warned until it is restored", async () => {
   const isProved = async () => (await fetch(`${service.url}/api/v1/posts/${post}/proof`)).status === 200;

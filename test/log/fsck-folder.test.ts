@@ -1,7 +1,7 @@
 // What fsck finds in the log folder of a replica.
 import { appendFileSync, cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { formatCheckpoint } from "../../src/tlog/notes/checkpoint.ts";
 import { signNote } from "../../src/tlog/notes/note.ts";
 import { type Outcome, operateWith } from "../operator/support.ts";
@@ -47,13 +47,9 @@ async function run({ log, dataDir }: Published, change: (folder: string) => void
 const replace = (path: string, from: string, to: string) =>
   writeFileSync(path, readFileSync(path, "latin1").replace(from, to), "latin1");
 
-let small: Published;
+const small = await published(20);
 /** It has two files of entries. */
-let large: Published;
-beforeAll(async () => {
-  small = await published(20);
-  large = await published(65_540);
-});
+const large = await published(65_540);
 
 it("nothing, if the folder is good, was begun, or is not there", async () => {
   expect(await found(large)).toEqual([]);

@@ -1,32 +1,25 @@
 // What fsck finds of the log besides wrong bits, and what it repairs.
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { operate } from "../operator/support.ts";
-import type { TestDatabase } from "../support/database.ts";
 import { entriesOf, faultsOfLog, wholeSize } from "../support/log.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
-import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { spam, startModerated } from "../support/moderation.ts";
 import { insertPosts } from "../support/posts.ts";
 import { waitUntil } from "../support/wait.ts";
 
-let db: TestDatabase;
-let service: Moderated;
-let author: Agent;
 const posts = [1, 2, 3, 4, 5] as const;
 
 const fsck = async (...options: string[]) => (await operate(db.config, ["fsck", ...options])).out;
 const isWhole = () => waitUntil("the whole log", async () => (await wholeSize(db)) !== undefined);
 
-beforeAll(async () => {
-  const logged = await createLoggedDatabase();
-  ({ db } = logged);
-  // They are imported, and fill more than a tile.
-  const post = { communityId: 1, upvotes: 0, downvotes: 0, createdAt: Date.now() };
-  await insertPosts(db, Array(300).fill(post));
-  await fsck("--repair");
-  service = await startModerated({ db, config: { boardLog: logged.boardLog } });
-  author = await service.register();
-  await isWhole();
-});
+const { db, boardLog } = await createLoggedDatabase();
+// They are imported, and fill more than a tile.
+const post = { communityId: 1, upvotes: 0, downvotes: 0, createdAt: Date.now() };
+await insertPosts(db, Array(300).fill(post));
+await fsck("--repair");
+const service = await startModerated({ db, config: { boardLog } });
+const author = await service.register();
+await isWhole();
 
 it("writes tiles that are missing or wrong, the last ones too", async () => {
   await isWhole();

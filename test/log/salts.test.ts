@@ -1,21 +1,17 @@
 // The salt of a text lives and dies with it, and what is older than the log is imported when it is restored.
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { createDatabaseWithSchema } from "../support/database.ts";
 import { beginTestLog, entriesOf, faultsOfLog } from "../support/log.ts";
-import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { spam, startModerated } from "../support/moderation.ts";
 
 const dayMs = 86_400_000;
 const beginsAt = Date.UTC(2026, 2, 14, 12);
 let now = beginsAt - 3_600_000;
-let service: Moderated;
-let author: Agent;
 
-beforeAll(async () => {
-  const db = await createDatabaseWithSchema();
-  await beginTestLog(db, beginsAt);
-  service = await startModerated({ db, overrides: { now: () => now, sealsDays: false, sweeps: true } });
-  author = await service.register("Zeno");
-});
+const db = await createDatabaseWithSchema();
+await beginTestLog(db, beginsAt);
+const service = await startModerated({ db, overrides: { now: () => now, sealsDays: false, sweeps: true } });
+const author = await service.register("Zeno");
 
 const items = [
   { kind: "post", make: () => service.post(author), ref: (id: number) => ({ postId: BigInt(id) }) },

@@ -1,9 +1,8 @@
 // What everybody can read of the log, over REST: checkpoint, tiles, bundles, proofs, entries.
 import { gunzipSync } from "node:zlib";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { LogService } from "../../gen/stoa/v1/log_service_pb.js";
 import { openCheckpoint } from "../../src/tlog/notes/checkpoint.ts";
-import type { SignerKey } from "../../src/tlog/notes/signer-key.ts";
 import type { ExpectedItem } from "../../src/tlog/proofs/expected-item.ts";
 import { verifyItem } from "../../src/tlog/proofs/verify-item.ts";
 import { parseBundle } from "../../src/tlog/tiles/bundle.ts";
@@ -12,20 +11,14 @@ import { TiledTree } from "../../src/tlog/tiles/tiled-tree.ts";
 import { untilPublished } from "../support/log.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
 import { rawRequest } from "../support/raw-request.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { functions, hasher } from "../tlog/node-functions.ts";
 
-let service: Service;
-let key: SignerKey;
-let zeno: string;
-beforeAll(async () => {
-  const logged = await createLoggedDatabase();
-  key = logged.key;
-  service = await startService({ db: logged.db, config: { boardLog: logged.boardLog } });
-  zeno = (await service.register("Zeno")).key;
-  // What is imported comes before the tests read.
-  await untilPublished(service);
-});
+const { db, key, boardLog } = await createLoggedDatabase();
+const service = await startService({ db, config: { boardLog } });
+const zeno = (await service.register("Zeno")).key;
+// What is imported comes before the tests read.
+await untilPublished(service);
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 const get = (path: string, headers: Record<string, string> = {}) => fetch(service.url + path, { headers });

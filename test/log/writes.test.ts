@@ -1,10 +1,10 @@
 // What each RPC that writes adds to the log: one row of the outbox, an act of the record, or nothing, for a reason.
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { contractServices } from "../../scripts/lib/contract.ts";
 import { rulesOf } from "../../src/contract/rules.ts";
 import { createDatabaseWithSchema } from "../support/database.ts";
 import { type AnyEntry, beginTestLog, entriesOf, faultsOfLog } from "../support/log.ts";
-import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { type Agent, spam, startModerated } from "../support/moderation.ts";
 
 const reasons = {
   secret: "keys are secrets, and an agent is not its key",
@@ -34,19 +34,14 @@ const notLogged: Record<string, keyof typeof reasons> = {
   "LedgerOperatorService.SealDaily": "receipt",
 };
 
-let service: Moderated;
-let author: Agent;
-let other: Agent;
 let names = 0;
 
-beforeAll(async () => {
-  const db = await createDatabaseWithSchema();
-  await beginTestLog(db);
-  service = await startModerated({ db });
-  author = await service.register("Zeno");
-  other = await service.register("Chrysippus");
-  await service.found(author, "porch");
-});
+const db = await createDatabaseWithSchema();
+await beginTestLog(db);
+const service = await startModerated({ db });
+const author = await service.register("Zeno");
+const other = await service.register("Chrysippus");
+await service.found(author, "porch");
 
 const rest = async (path: string, method: string, agent: Agent | undefined, body?: object) => {
   const { status, body: reply } = await service.rest(path, { method, key: agent?.key, ...(body && { body }) });

@@ -3,18 +3,13 @@
 import { createMCPClient } from "@ai-sdk/mcp";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { afterFile } from "../support/after-file.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { connect } from "./support.ts";
 
-let service: Service;
-let key: string;
-
-beforeAll(async () => {
-  service = await startService();
-  ({ key } = await service.register("Zeno"));
-});
+const service = await startService();
+const { key } = await service.register("Zeno");
 
 interface Result {
   isError?: boolean;

@@ -2,17 +2,14 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { nodeEnvironment } from "../support/node-environment.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
 const program = fileURLToPath(
   new URL("../../node_modules/@modelcontextprotocol/conformance/dist/index.js", import.meta.url),
 );
-let service: Service;
-beforeAll(async () => {
-  service = await startService();
-});
+const service = await startService();
 
 // Those of other lists ask for less than the clients of http.test.ts do.
 it("the scenarios that apply pass", async () => {

@@ -1,15 +1,11 @@
 // Whatever is sent to /mcp gets an answer of its protocol: no 5xx, nothing in the log of errors, no growth.
 import fc from "fast-check";
-import { beforeAll, describe, expect, it } from "vitest";
-import { type Service, startService } from "../support/service.ts";
+import { describe, expect, it } from "vitest";
+import { startService } from "../support/service.ts";
 import { callTool, connect, messageOf, postRaw } from "./support.ts";
 
-let service: Service;
-let key: string;
-beforeAll(async () => {
-  service = await startService();
-  ({ key } = await service.register("Zeno"));
-});
+const service = await startService();
+const { key } = await service.register("Zeno");
 
 const methods = [
   "initialize", "ping", "tools/list", "tools/call", "resources/list", "resources/read", "resources/templates/list",

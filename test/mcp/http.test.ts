@@ -2,18 +2,13 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { sendRaw } from "../support/fixture-server.ts";
 import { type Limited, startLimited } from "../support/limited.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 import { callTool, connect, messageOf, postRaw, versions } from "./support.ts";
 
-let service: Service;
-let key: string;
-
-beforeAll(async () => {
-  const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
-  service = await startService({ config: { metrics } });
-  ({ key } = await service.register("Zeno"));
-});
+const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
+const service = await startService({ config: { metrics } });
+const { key } = await service.register("Zeno");
 
 const errorOf = (text: string) => JSON.parse(text).error;
 

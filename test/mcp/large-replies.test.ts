@@ -1,16 +1,12 @@
 // No reply has more than 40 KB, whatever agents have written.
-import { beforeAll, expect, it } from "vitest";
-import { type Service, startService } from "../support/service.ts";
+import { expect, it } from "vitest";
+import { startService } from "../support/service.ts";
 import { messageOf, postRaw } from "./support.ts";
 
 const mostBytes = 40_000;
-let service: Service;
-let key: string;
 
-beforeAll(async () => {
-  service = await startService();
-  ({ key } = await service.register("Zeno"));
-});
+const service = await startService();
+const { key } = await service.register("Zeno");
 
 /** Calls a tool by hand, to measure the whole reply. */
 async function ask(name: string, args: Record<string, unknown>) {

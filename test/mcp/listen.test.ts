@@ -1,7 +1,7 @@
 // An agent's client listens to the agent's inbox, as protocol version 2026-07-28 has it: subscriptions/listen.
 import { once } from "node:events";
 import { connect as connectTo } from "node:net";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { defaultStreamLimits } from "../../src/rate-limits/stream-limits.ts";
 import { type Service, startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
@@ -15,15 +15,9 @@ const envelope = {
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
-let service: Service;
-let author: string;
-let postId: number;
-
-beforeAll(async () => {
-  service = await startService({ overrides: { heartbeatMs: 50 } });
-  ({ key: author } = await service.register("Zeno"));
-  postId = (await service.rest("posts", { key: author, body: { title: "On nature" } })).body.post.id;
-});
+const service = await startService({ overrides: { heartbeatMs: 50 } });
+const { key: author } = await service.register("Zeno");
+const postId: number = (await service.rest("posts", { key: author, body: { title: "On nature" } })).body.post.id;
 
 const comment = async (body: string, by: Service = service) => {
   const { key } = await by.register();

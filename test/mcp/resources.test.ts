@@ -1,20 +1,14 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import { type Service, startService } from "../support/service.ts";
+import { describe, expect, it } from "vitest";
+import { startService } from "../support/service.ts";
 import { connect, versions, withoutNull } from "./support.ts";
 
-let service: Service;
-let key: string;
-let id: number;
-
-beforeAll(async () => {
-  service = await startService();
-  ({ key } = await service.register("Zeno"));
-  const post = { title: "On nature", body: "All is one. ".repeat(100) };
-  id = (await service.rest("posts", { key, body: post })).body.post.id;
-  for (let index = 0; index < 21; index++) {
-    await service.rest(`posts/${id}/comments`, { key, body: { body: "Why?" } });
-  }
-});
+const service = await startService();
+const { key } = await service.register("Zeno");
+const post = { title: "On nature", body: "All is one. ".repeat(100) };
+const id: number = (await service.rest("posts", { key, body: post })).body.post.id;
+for (let index = 0; index < 21; index++) {
+  await service.rest(`posts/${id}/comments`, { key, body: { body: "Why?" } });
+}
 
 describe.each(versions)("resources, protocol %s", (version) => {
   it("are the guide, posts and threads", async () => {

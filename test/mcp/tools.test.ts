@@ -1,22 +1,14 @@
-// The tools are the calls of the contract: the same names, rules, limits and errors.
-import type { Tool } from "@modelcontextprotocol/client";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { beforeAll, describe, expect, it } from "vitest";
-import { type Service, startService } from "../support/service.ts";
+import { describe, expect, it } from "vitest";
+import { startService } from "../support/service.ts";
 import { callTool, connect, messageOf, postRaw, versions, withoutNull } from "./support.ts";
 
-let service: Service;
-let key: string;
-/** The tools of a connection with a key. */
-let tools: Tool[];
-
-beforeAll(async () => {
-  service = await startService({ config: { operatorToken: "an-operator-token-of-32-characters" } });
-  ({ key } = await service.register("Zeno"));
-  tools = await toolsOf(key);
-});
-
 const toolsOf = async (apiKey?: string) => (await (await connect(service, apiKey)).listTools()).tools;
+
+const service = await startService({ config: { operatorToken: "an-operator-token-of-32-characters" } });
+const { key } = await service.register("Zeno");
+/** The tools of a connection with a key. */
+const tools = await toolsOf(key);
 
 describe("the list of tools", () => {
   it("has at most 20 KB", async () => {

@@ -1,15 +1,12 @@
 // Where the metrics are read: at a port of their own, or with a token at the public one.
 import { connect } from "node:net";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { startLimited } from "../support/limited.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
 const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
-let service: Service;
-beforeAll(async () => {
-  service = await startService({ config: { metrics } });
-});
+const service = await startService({ config: { metrics } });
 
 const token = "an-example-of-32-characters-or-more";
 const ask = (url: string, init: RequestInit = {}) => fetch(url, init).then(({ status }) => status);

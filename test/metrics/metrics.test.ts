@@ -1,14 +1,11 @@
 import { connect as connectHttp2 } from "node:http2";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
-import { fill, type LedgerUnderTest, ledgerClient, startLedger, TestClock, unlockReceipts } from "../ledger/support.ts";
+import { fill, ledgerClient, startLedger, TestClock, unlockReceipts } from "../ledger/support.ts";
 import { waitUntil } from "../support/wait.ts";
 
 const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
-let service: LedgerUnderTest;
-beforeAll(async () => {
-  service = await startLedger({ config: { metrics } });
-});
+const service = await startLedger({ config: { metrics } });
 
 /** Returns the samples of the text format by name and labels. It fails on an invalid line. */
 async function scrape(target = service): Promise<Map<string, number>> {

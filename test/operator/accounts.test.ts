@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { DatabaseConfig } from "../../src/config/config.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { splitStatements } from "../../src/store/schema/migration-files.ts";
@@ -37,23 +37,19 @@ function accounts({ config }: TestDatabase): { database: DatabaseConfig; migrati
   };
 }
 
-let source: TestDatabase;
-let target: TestDatabase;
-beforeAll(async () => {
-  source = await createTestDatabase();
-  target = await createTestDatabase();
-  await (await startService({ db: source })).app.close();
-  for (const db of [source, target]) {
-    await grant(
-      db,
-      grants.filter((statement) => !onTable.test(statement)),
-    );
-  }
-  afterFile(async () => {
-    for (const user of ["stoa_migration", "stoa_serving"])
-      await query(source.config, `DROP USER '${user}_${suffix}'@'%'`);
-    rmSync(folder, { recursive: true });
-  });
+const source = await createTestDatabase();
+const target = await createTestDatabase();
+await (await startService({ db: source })).app.close();
+for (const db of [source, target]) {
+  await grant(
+    db,
+    grants.filter((statement) => !onTable.test(statement)),
+  );
+}
+afterFile(async () => {
+  for (const user of ["stoa_migration", "stoa_serving"])
+    await query(source.config, `DROP USER '${user}_${suffix}'@'%'`);
+  rmSync(folder, { recursive: true });
 });
 
 it("the serving account makes a backup, and the service runs on it after the migration account restores it", async () => {

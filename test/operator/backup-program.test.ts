@@ -2,7 +2,7 @@
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { clientProgram } from "../../src/store/backup/client-program.ts";
 import { afterFile } from "../support/after-file.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -14,28 +14,23 @@ import { operate, query } from "./support.ts";
 const home = scratchFolder();
 const password = "a-password-of-the-database";
 
-let source: TestDatabase;
-let flavour: "mariadb" | "mysql";
+const source = await createTestDatabase();
+const { config } = source;
+const service = await startService({ db: source });
+const { key } = await service.register("Zeno");
+await service.rest("posts", { key, body: { title: "A post", body: "x".repeat(9_000) } });
+await service.app.close();
+const [server] = await query<{ version: string }>(config, "SELECT VERSION() AS version");
+const flavour = server?.version.includes("MariaDB") ? "mariadb" : "mysql";
+const user = `stoa_own_${config.database.slice(-8)}`;
+await query(
+  config,
+  `CREATE USER '${user}'@'%' IDENTIFIED BY '${password}'`,
+  `GRANT SELECT ON ${config.database}.* TO '${user}'@'%'`,
+);
+afterFile(() => query(config, `DROP USER '${user}'@'%'`));
 /** The account of the source, with a password. */
-let address: TestDatabase["config"];
-beforeAll(async () => {
-  source = await createTestDatabase();
-  const { config } = source;
-  const service = await startService({ db: source });
-  const { key } = await service.register("Zeno");
-  await service.rest("posts", { key, body: { title: "A post", body: "x".repeat(9_000) } });
-  await service.app.close();
-  const [server] = await query<{ version: string }>(config, "SELECT VERSION() AS version");
-  flavour = server?.version.includes("MariaDB") ? "mariadb" : "mysql";
-  const user = `stoa_own_${config.database.slice(-8)}`;
-  await query(
-    config,
-    `CREATE USER '${user}'@'%' IDENTIFIED BY '${password}'`,
-    `GRANT SELECT ON ${config.database}.* TO '${user}'@'%'`,
-  );
-  afterFile(() => query(config, `DROP USER '${user}'@'%'`));
-  address = { ...config, user, password };
-});
+const address: TestDatabase["config"] = { ...config, user, password };
 
 /** Puts a shell script in the place of a program until the end of the test. In it, "$real" is the program. */
 function replace({ command }: { command: string }, script: string): void {

@@ -1,27 +1,23 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Database } from "../../src/store/database/database.ts";
 import { describeSchema } from "../../src/store/schema/schema-dump.ts";
 import { Load } from "../hammer/load.ts";
 import { operatorToken } from "../ledger/support.ts";
 import { createTestDatabase } from "../support/database.ts";
-import { type LogReplica, publishAll, startLogReplica } from "../support/log.ts";
+import { publishAll, startLogReplica } from "../support/log.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { operate } from "./support.ts";
 
-let service: Service;
+const { db, key: logKey } = await createLoggedDatabase();
+const service = await startService({ db, config: { operatorToken } });
+const { key } = await service.register();
+await service.rest("posts", { key, body: { title: "A post" } });
 /** It adds to the log when a test says so. A service would wait for a second before it takes the log over. */
-let replica: LogReplica;
-beforeAll(async () => {
-  const { db, key: logKey } = await createLoggedDatabase();
-  service = await startService({ db, config: { operatorToken } });
-  const { key } = await service.register();
-  await service.rest("posts", { key, body: { title: "A post" } });
-  replica = await startLogReplica(db.config, logKey);
-  await publishAll(db, replica);
-});
+const replica = await startLogReplica(db.config, logKey);
+await publishAll(db, replica);
 
 const fsck = (...args: string[]) => operate(service.db.config, ["fsck", ...args]);
 

@@ -1,7 +1,7 @@
 // A run of fsck is recorded, and every service shows it in /readyz and in its metrics.
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { insertPosts } from "../support/posts.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 import { operate } from "./support.ts";
 
@@ -9,12 +9,9 @@ const token = "m".repeat(32);
 const config = { metrics: { host: "127.0.0.1", port: undefined, token } };
 const overrides = { databaseLookMs: 20 };
 
-let service: Service;
-beforeAll(async () => {
-  service = await startService({ config, overrides });
-  const { key } = await service.register();
-  await service.rest("posts", { key, body: { title: "A post" } });
-});
+const service = await startService({ config, overrides });
+const { key } = await service.register();
+await service.rest("posts", { key, body: { title: "A post" } });
 
 const fsck = (...args: string[]) => operate(service.db.config, ["fsck", ...args]);
 const warning = async ({ rest } = service) => (await rest("/readyz")).body.warning;

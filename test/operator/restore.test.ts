@@ -40,37 +40,32 @@ async function contents({ config }: TestDatabase): Promise<Record<string, string
   return tables;
 }
 
-let source: TestDatabase;
-/** What the source had when the backup was made. */
-let backedUp: Record<string, string[]>;
-/** The backup, restored. No test changes it. */
-let restored: TestDatabase;
-beforeAll(async () => {
-  source = (await startPopulated()).db;
-  const { pool } = source;
-  await pool.query("SET NAMES utf8mb4");
-  for (const [id, text] of [odd, "é".repeat(30_000), "", " ", "A post"].entries()) {
-    await pool.query(
-      "INSERT INTO posts (id, community_id, author_id, title, body, created_at) VALUES (?, 1, 1, ?, ?, ?)",
-      [2 ** 40 + id, text.slice(0, 300), text, 253402300799999],
-    );
-  }
-  await pool.query("UPDATE agents SET resident = '9223372036854775807', created_at = '-9223372036854775808' LIMIT 1");
-  await pool.query("INSERT INTO ledger_sessions (book, session, seq) VALUES (?, '2026-01-01', 1)", [everyByte]);
+const source = (await startPopulated()).db;
+const { pool } = source;
+await pool.query("SET NAMES utf8mb4");
+for (const [id, text] of [odd, "é".repeat(30_000), "", " ", "A post"].entries()) {
   await pool.query(
-    "INSERT INTO idempotency_replies (id, fingerprint, reply, sealed, created_at, due_at) VALUES (?, ?, ?, 1, 2, 3)",
-    [everyByte.subarray(0, 32), everyByte.subarray(224), Buffer.alloc(1_200_000, everyByte)],
+    "INSERT INTO posts (id, community_id, author_id, title, body, created_at) VALUES (?, 1, 1, ?, ?, ?)",
+    [2 ** 40 + id, text.slice(0, 300), text, 253402300799999],
   );
-  await pool.query("INSERT INTO unfinished_removals VALUES ('agent', 1, 5, 'spam', ?)", [odd]);
-  await pool.query("INSERT INTO moderation_actors VALUES (1, 1)");
-  await pool.query("INSERT INTO log_outbox VALUES (700, 'post', 9, '{}')");
-  await pool.query("REPLACE INTO address_limits (address, kind, arrival) VALUES ('203.0.113.7', 'registrations', 1)");
-  await pool.query("REPLACE INTO last_fsck VALUES (1, 5, 6, 0, 0, '{}')");
-  backedUp = await contents(source);
-  expect(await operate(source.config, ["backup", file])).toMatchObject({ status: 0 });
-  restored = await createTestDatabase();
-  expect(await operate(restored.config, ["restore", file])).toMatchObject({ status: 0 });
-});
+}
+await pool.query("UPDATE agents SET resident = '9223372036854775807', created_at = '-9223372036854775808' LIMIT 1");
+await pool.query("INSERT INTO ledger_sessions (book, session, seq) VALUES (?, '2026-01-01', 1)", [everyByte]);
+await pool.query(
+  "INSERT INTO idempotency_replies (id, fingerprint, reply, sealed, created_at, due_at) VALUES (?, ?, ?, 1, 2, 3)",
+  [everyByte.subarray(0, 32), everyByte.subarray(224), Buffer.alloc(1_200_000, everyByte)],
+);
+await pool.query("INSERT INTO unfinished_removals VALUES ('agent', 1, 5, 'spam', ?)", [odd]);
+await pool.query("INSERT INTO moderation_actors VALUES (1, 1)");
+await pool.query("INSERT INTO log_outbox VALUES (700, 'post', 9, '{}')");
+await pool.query("REPLACE INTO address_limits (address, kind, arrival) VALUES ('203.0.113.7', 'registrations', 1)");
+await pool.query("REPLACE INTO last_fsck VALUES (1, 5, 6, 0, 0, '{}')");
+/** What the source had when the backup was made. */
+const backedUp = await contents(source);
+expect(await operate(source.config, ["backup", file])).toMatchObject({ status: 0 });
+/** The backup, restored. No test changes it. */
+const restored = await createTestDatabase();
+expect(await operate(restored.config, ["restore", file])).toMatchObject({ status: 0 });
 
 // All tests run concurrently: they mostly wait for the programs of the database, and each changes another database.
 it.concurrent("stoa restore refuses a database that a service uses, even if its tables were dropped", async () => {

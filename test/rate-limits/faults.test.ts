@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2, constants } from "node:http2";
 import { connect } from "node:net";
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import type { MemoryUse } from "../../src/process/memory.ts";
 import { defaultQuotas } from "../../src/rate-limits/quota.ts";
@@ -14,10 +14,7 @@ const refusals = { calls: 3, windowSeconds: 3600 };
 const more = refusals.calls + 2;
 const rpcPath = "/stoa.v1.PostService/ListPosts";
 
-let service: Limited;
-beforeAll(async () => {
-  service = await startLimited({ refusals });
-});
+const service = await startLimited({ refusals });
 beforeEach(() => {
   // Everything is regained by then.
   service.clock.pass(3600);

@@ -1,7 +1,7 @@
 // Calls with a valid key count only against the limit of their agent, whatever other clients at the same address have done.
 import { connect as connectHttp2 } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { type Limited, startLimited, untilRefused } from "../support/limited.ts";
@@ -36,14 +36,10 @@ async function withAgentsLocked({ db }: Limited, work: () => Promise<void>): Pro
   }
 }
 
-/** Two replicas; the agent's key is known to the one that gave it out. */
-let service: Limited;
-let replica: Limited;
 let key: string;
-beforeAll(async () => {
-  service = await startLimited(tight);
-  replica = await startLimited(tight, { db: service.db, clock: service.clock });
-});
+/** Two replicas; the agent's key is known to the one that gave it out. */
+const service = await startLimited(tight);
+const replica = await startLimited(tight, { db: service.db, clock: service.clock });
 beforeEach(async () => {
   // All limits are regained by then, and all keys forgotten.
   service.clock.pass(3600);

@@ -1,11 +1,11 @@
 import type { Metadata } from "@grpc/grpc-js";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { createGrpcCaller, detailOf, errorDetailOf } from "../services/grpc-js.ts";
-import { type Limited, startLimited } from "../support/limited.ts";
+import { startLimited } from "../support/limited.ts";
 
 /** A list of strings with integer parameters, in the order and manner of RFC 9651. */
 const policyForm = /^"[a-z]+";q=[1-9]\d*;w=[1-9]\d*(?:, "[a-z]+";q=[1-9]\d*;w=[1-9]\d*)*$/;
@@ -22,12 +22,8 @@ function check(get: (name: string) => string | null) {
   return { policies: names(policies), states: names(state) };
 }
 
-let service: Limited;
-let key: string;
-beforeAll(async () => {
-  service = await startLimited();
-  ({ key } = await service.register());
-});
+const service = await startLimited();
+const { key } = await service.register();
 
 describe("every reply of REST", () => {
   const post = (body: unknown) => ({ key, body });

@@ -1,20 +1,16 @@
 // How long a replica goes by what it knows of an API key without looking it up, to the millisecond. A key that is replaced on
 // another replica shows it: until it is looked up, reads count for its agent, and then for its address.
 import { createHash } from "node:crypto";
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { type Limited, startLimited } from "../support/limited.ts";
 
 const known = 600_000;
 const wrong = 10_000;
-let service: Limited;
-let replica: Limited;
 let name: string;
 let key: string;
-beforeAll(async () => {
-  const quotas = { credentials: { calls: 1, windowSeconds: 3600 } };
-  service = await startLimited(quotas);
-  replica = await startLimited(quotas, { db: service.db, clock: service.clock });
-});
+const quotas = { credentials: { calls: 1, windowSeconds: 3600 } };
+const service = await startLimited(quotas);
+const replica = await startLimited(quotas, { db: service.db, clock: service.clock });
 beforeEach(async () => {
   // Everything that was known is forgotten.
   service.clock.pass(24 * 3600);

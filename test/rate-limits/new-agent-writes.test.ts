@@ -1,9 +1,9 @@
 // The smaller limits of new agents over the wire, with the real database and a clock that the test sets.
 import { Code, ConnectError } from "@connectrpc/connect";
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { ErrorDetailSchema } from "../../gen/stoa/v1/error_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
-import { type Clock, type Limited, startLimited, untilRefused } from "../support/limited.ts";
+import { startLimited, untilRefused } from "../support/limited.ts";
 import { rowCounts } from "../support/recount.ts";
 
 const hour = 3600;
@@ -19,13 +19,9 @@ const ordinary = {
   votes: { calls: 5, windowSeconds: hour },
 };
 
-let service: Limited;
-let clock: Clock;
 let postId: number;
-beforeAll(async () => {
-  service = await startLimited(ordinary, { config: { newAgentLimits } });
-  clock = service.clock;
-});
+const service = await startLimited(ordinary, { config: { newAgentLimits } });
+const { clock } = service;
 
 let key: string;
 let registered: number;

@@ -1,15 +1,11 @@
 // Replicas whose clocks differ share the limits of writes: within the tolerance, no clock grants extra calls.
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { Clock, type Limited, startLimited } from "../support/limited.ts";
 
 const quotas = { posts: { calls: 3, windowSeconds: 60 } };
 
-let behind: Limited;
-let ahead: Limited;
-beforeAll(async () => {
-  behind = await startLimited(quotas);
-  ahead = await startLimited(quotas, { clock: new Clock(), db: behind.db });
-});
+const behind = await startLimited(quotas);
+const ahead = await startLimited(quotas, { clock: new Clock(), db: behind.db });
 
 /** Sets the clock of one replica so many milliseconds ahead, with an agent that has not written yet. */
 async function setApart(aheadMs: number) {

@@ -1,28 +1,21 @@
 // Reading by budget: bodies that are cut, lists that end sooner, what an agent needs when it wakes, and votes of many items.
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { messageOf, postRaw } from "../mcp/support.ts";
 import { startLimited } from "../support/limited.ts";
-import { type Service, startService } from "../support/service.ts";
-
-let service: Service;
-let author: { name: string; key: string };
-let reader: { name: string; key: string };
-let postId: number;
-let commentId: number;
+import { startService } from "../support/service.ts";
 
 /** A body of 1,000 words of 4 characters, one of them an emoji: 5,000 characters, 6,000 code units. */
 const body = "abc\u{1f600} ".repeat(1_000);
 const cut = { truncated: true, body_length: 5_000 };
 
-beforeAll(async () => {
-  service = await startService();
-  author = await service.register("Zeno");
-  reader = await service.register("Chrysippus");
-  postId = (await service.rest("posts", { key: author.key, body: { title: "On budget", body } })).body.post.id;
-  const comment = await service.rest(`posts/${postId}/comments`, { key: author.key, body: { body } });
-  commentId = comment.body.comment.id;
-  await service.rest(`posts/${postId}/comments`, { key: author.key, body: { body, parent_id: commentId } });
-});
+const service = await startService();
+const author = await service.register("Zeno");
+const reader = await service.register("Chrysippus");
+const postId: number = (await service.rest("posts", { key: author.key, body: { title: "On budget", body } })).body.post
+  .id;
+const comment = await service.rest(`posts/${postId}/comments`, { key: author.key, body: { body } });
+const commentId: number = comment.body.comment.id;
+await service.rest(`posts/${postId}/comments`, { key: author.key, body: { body, parent_id: commentId } });
 
 /** All objects in a reply that have a body. */
 function holders(value: unknown): { body: string; truncated?: boolean; body_length?: number }[] {

@@ -30,13 +30,7 @@ async function startTwo(): Promise<TwoReplicas> {
   return { service, replica, key };
 }
 
-let service: LedgerUnderTest;
-let replica: LedgerUnderTest;
-let key: string;
-
-beforeAll(async () => {
-  ({ service, replica, key } = await startTwo());
-});
+const { service, replica, key } = await startTwo();
 
 /** Makes 20 calls while a table is locked, and runs `work` when they hold all connections that they may use. */
 async function whileCallsWait(

@@ -1,15 +1,10 @@
 // What was changed in the database behind the service's back is unavailable, and logged; nothing is a 500.
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
-import { type Service, startService } from "../support/service.ts";
+import { describe, expect, it } from "vitest";
+import { startService } from "../support/service.ts";
 
-let service: Service;
-let key: string;
-
-beforeAll(async () => {
-  service = await startService();
-  ({ key } = await service.register());
-});
+const service = await startService();
+const { key } = await service.register();
 
 interface Call {
   path: string;

@@ -1,8 +1,8 @@
 // The replies of REST: status, content type, and the exact set of fields of every resource.
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { untilPublished } from "../support/log.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
-import { type Ask, type Reply, type Service, startService } from "../support/service.ts";
+import { type Ask, type Reply, startService } from "../support/service.ts";
 
 const fieldsIn = (words: string) => words.split(" ").toSorted();
 const agentFields = fieldsIn("bio bio_edited_at comments created_at karma name posts resident suspended");
@@ -17,23 +17,15 @@ const voteFields = fieldsIn("downvotes ok score upvotes your_vote");
 const now = Date.UTC(2026, 2, 14, 9, 26, 53, 589);
 const created = "2026-03-14T09:26:53.589Z";
 
-let service: Service;
-let author: { name: string; key: string };
-let voter: { name: string; key: string };
-let postId: number;
-let commentId: number;
-
-beforeAll(async () => {
-  const { db, boardLog } = await createLoggedDatabase();
-  service = await startService({ db, config: { boardLog }, overrides: { now: () => now } });
-  author = await service.register("Zeno");
-  voter = await service.register("Chrysippus");
-  await service.rest("communities", { key: author.key, body: { name: "porch", title: "Porch" } });
-  const input = { title: "On nature", body: "All is one.", community: "porch" };
-  postId = (await service.rest("posts", { key: author.key, body: input })).body.post.id;
-  const comments = `posts/${postId}/comments`;
-  commentId = (await service.rest(comments, { key: voter.key, body: { body: "Why?" } })).body.comment.id;
-});
+const { db, boardLog } = await createLoggedDatabase();
+const service = await startService({ db, config: { boardLog }, overrides: { now: () => now } });
+const author = await service.register("Zeno");
+const voter = await service.register("Chrysippus");
+await service.rest("communities", { key: author.key, body: { name: "porch", title: "Porch" } });
+const input = { title: "On nature", body: "All is one.", community: "porch" };
+const postId: number = (await service.rest("posts", { key: author.key, body: input })).body.post.id;
+const comments = `posts/${postId}/comments`;
+const commentId: number = (await service.rest(comments, { key: voter.key, body: { body: "Why?" } })).body.comment.id;
 
 function fieldsOf(value: object): string[] {
   return Object.keys(value).toSorted();

@@ -2,29 +2,23 @@
 // rule, over REST.
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type ServiceError, status } from "@grpc/grpc-js";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
 import { ErrorDetailSchema } from "../../gen/stoa/v1/error_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { recount, rowCounts } from "../support/recount.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { createGrpcCaller, detailOf, errorDetailOf } from "./grpc-js.ts";
 
-let service: Service;
-let author: { name: string; key: string };
-let other: { name: string; key: string };
-let id: bigint;
 let before: Record<string, number>;
 
-beforeAll(async () => {
-  service = await startService();
-  author = await service.register("Diogenes");
-  other = await service.register("Crates");
-  const post = await service.rest("posts", { key: author.key, body: { title: "A post" } });
-  id = BigInt(post.body.post.id);
-});
+const service = await startService();
+const author = await service.register("Diogenes");
+const other = await service.register("Crates");
+const post = await service.rest("posts", { key: author.key, body: { title: "A post" } });
+const id: bigint = BigInt(post.body.post.id);
 
 beforeEach(async () => {
   before = await rowCounts(service.db);

@@ -1,30 +1,22 @@
 // The errors of the board's rules over REST, and their order. What a body or an address may look like, every address is asked in
 // test/http/recorded.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { recount, rowCounts } from "../support/recount.ts";
-import { type Reply, type Service, startService } from "../support/service.ts";
+import { type Reply, startService } from "../support/service.ts";
 
 const unknownKey = `stoa_${"A".repeat(43)}`;
 const maxBytes = 256 * 1024;
 
-let service: Service;
-let author: { name: string; key: string };
-let other: { name: string; key: string };
-let postId: number;
-let otherPostId: number;
-let commentId: number;
 let before: Record<string, number>;
 
-beforeAll(async () => {
-  service = await startService();
-  author = await service.register("Diogenes");
-  other = await service.register("Crates");
-  await service.rest("communities", { key: author.key, body: { name: "barrel", title: "Barrel" } });
-  const create = async () => (await service.rest("posts", { key: author.key, body: { title: "A post" } })).body.post.id;
-  [postId, otherPostId] = [await create(), await create()];
-  const comment = await service.rest(`posts/${postId}/comments`, { key: other.key, body: { body: "Comment" } });
-  commentId = comment.body.comment.id;
-});
+const service = await startService();
+const author = await service.register("Diogenes");
+const other = await service.register("Crates");
+await service.rest("communities", { key: author.key, body: { name: "barrel", title: "Barrel" } });
+const create = async () => (await service.rest("posts", { key: author.key, body: { title: "A post" } })).body.post.id;
+const [postId, otherPostId] = [await create(), await create()];
+const comment = await service.rest(`posts/${postId}/comments`, { key: other.key, body: { body: "Comment" } });
+const commentId: number = comment.body.comment.id;
 
 beforeEach(async () => {
   before = await rowCounts(service.db);

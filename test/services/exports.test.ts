@@ -5,42 +5,34 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { ExportRecordSchema, ExportType } from "../../gen/stoa/v1/export_pb.js";
 import { refusal } from "../ledger/support.ts";
-import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { type Agent, spam, startModerated } from "../support/moderation.ts";
 import { waitUntil } from "../support/wait.ts";
 import { restView } from "./rest-view.ts";
 
-let service: Moderated;
-let agent: Agent;
-let posts: number[];
-let comments: number[];
-
-beforeAll(async () => {
-  service = await startModerated({ config: { siteUrl: "https://stoa.test" } });
-  const [first, other] = await Promise.all([service.register("Zeno"), service.register("Chrysippus")]);
-  agent = first;
-  await service.rest("agents/me", { method: "PATCH", key: agent.key, body: { bio: "I walk and talk." } });
-  for (const name of ["porch", "gate"]) await service.found(agent, name);
-  // More than two pages of what is read at once.
-  posts = await times(23, (n) => service.post(agent, { title: `Post ${n}`, body: `Body ${n}` }));
-  const [discussed, othersDiscuss, deleted] = posts as [number, number, number];
-  const theirs = await service.post(other, { body: "@Zeno, what do you say?" });
-  [comments] = await Promise.all([
-    times(12, (n) => service.comment(agent, discussed, { body: `Comment ${n}` })),
-    times(11, () => service.comment(other, othersDiscuss, { body: "Of another" })),
-  ]);
-  const write = (path: string, ask: object) => service.rest(path, { key: agent.key, ...ask });
-  const written = await Promise.all([
-    write(`posts/${theirs}/report`, { body: { reason: "spam", note: "As it seems" } }),
-    write(`posts/${theirs}/upvote`, { method: "POST" }),
-    ...(await commentsOfOthers(othersDiscuss)).map((id) => write(`comments/${id}/downvote`, { method: "POST" })),
-    write(`posts/${deleted}`, { method: "DELETE" }),
-  ]);
-  expect(written.map(({ status }) => status)).toEqual(Array(14).fill(200));
-  // In this order.
-  for (const path of ["communities/general", "agents/Chrysippus", `threads/${theirs}`])
-    expect((await write(`subscriptions/${path}`, { method: "PUT" })).status).toBe(200);
-  await service.operator.remove({ commentId: BigInt(comments[3] as number), reason: spam, keepForDays: 7n });
-});
+const service = await startModerated({ config: { siteUrl: "https://stoa.test" } });
+const [agent, other] = await Promise.all([service.register("Zeno"), service.register("Chrysippus")]);
+await service.rest("agents/me", { method: "PATCH", key: agent.key, body: { bio: "I walk and talk." } });
+for (const name of ["porch", "gate"]) await service.found(agent, name);
+// More than two pages of what is read at once.
+const posts = await times(23, (n) => service.post(agent, { title: `Post ${n}`, body: `Body ${n}` }));
+const [discussed, othersDiscuss, deleted] = posts as [number, number, number];
+const theirs = await service.post(other, { body: "@Zeno, what do you say?" });
+const [comments] = await Promise.all([
+  times(12, (n) => service.comment(agent, discussed, { body: `Comment ${n}` })),
+  times(11, () => service.comment(other, othersDiscuss, { body: "Of another" })),
+]);
+const write = (path: string, ask: object) => service.rest(path, { key: agent.key, ...ask });
+const written = await Promise.all([
+  write(`posts/${theirs}/report`, { body: { reason: "spam", note: "As it seems" } }),
+  write(`posts/${theirs}/upvote`, { method: "POST" }),
+  ...(await commentsOfOthers(othersDiscuss)).map((id) => write(`comments/${id}/downvote`, { method: "POST" })),
+  write(`posts/${deleted}`, { method: "DELETE" }),
+]);
+expect(written.map(({ status }) => status)).toEqual(Array(14).fill(200));
+// In this order.
+for (const path of ["communities/general", "agents/Chrysippus", `threads/${theirs}`])
+  expect((await write(`subscriptions/${path}`, { method: "PUT" })).status).toBe(200);
+await service.operator.remove({ commentId: BigInt(comments[3] as number), reason: spam, keepForDays: 7n });
 
 /** Makes so many things at once. @returns their ids in ascending order */
 async function times(count: number, make: (n: number) => Promise<number>): Promise<number[]> {

@@ -1,12 +1,8 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { describe, expect, it } from "vitest";
+import { type Agent, spam, startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
 
-let service: Moderated;
-
-beforeAll(async () => {
-  service = await startModerated();
-});
+const service = await startModerated();
 
 /** The items of an agent, newest first. */
 async function inboxOf({ key }: Agent, query = "") {

@@ -1,16 +1,12 @@
 // What a message in JSON has wrong: a value of a wrong type, and names of enum values that the contract does not have, which
 // Connect would ignore. The messages stand for each kind of field: of each type, within others, in a list.
-import { beforeAll, expect, it } from "vitest";
-import { type Service, startService } from "../support/service.ts";
+import { expect, it } from "vitest";
+import { startService } from "../support/service.ts";
 
 const operatorToken = "an-operator-of-32-characters-or-more";
 
-let service: Service;
-let key: string;
-beforeAll(async () => {
-  service = await startService({ config: { operatorToken } });
-  ({ key } = await service.register());
-});
+const service = await startService({ config: { operatorToken } });
+const { key } = await service.register();
 
 async function call(rpc: string, message: string, headers: Record<string, string> = {}, isGet = false) {
   const authorization = `Bearer ${/Operator|Moderation/.test(rpc) ? operatorToken : key}`;

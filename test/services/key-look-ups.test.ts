@@ -1,17 +1,16 @@
 // Look-ups of API keys that hang, on a connection to the database that passes nothing on.
 import { hash, randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
-import { afterEach, beforeAll, expect, it } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import { createTestDatabase } from "../support/database.ts";
 import { serverOf } from "../support/database-link.ts";
 import { startRelay } from "../support/relay.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
 /** How many look-ups of each kind run at a time. */
 const concurrency = 2;
 
-let service: Service;
 /** The keys whose look-ups are held, and those that are held now. */
 let holding: string[] = [];
 let held: { chunk: Buffer; server: Socket }[] = [];
@@ -19,18 +18,16 @@ let held: { chunk: Buffer; server: Socket }[] = [];
 const hashOf = (key: string) => hash("sha256", key, "buffer");
 const newKey = () => `stoa_${randomBytes(32).toString("base64url")}`;
 
-beforeAll(async () => {
-  const db = await createTestDatabase();
-  const relay = await startRelay(serverOf(db.config), (client, server) => {
-    server.pipe(client);
-    client.on("data", (chunk: Buffer) => {
-      if (holding.some((key) => chunk.includes(hashOf(key)))) held.push({ chunk, server });
-      else server.write(chunk);
-    });
+const db = await createTestDatabase();
+const relay = await startRelay(serverOf(db.config), (client, server) => {
+  server.pipe(client);
+  client.on("data", (chunk: Buffer) => {
+    if (holding.some((key) => chunk.includes(hashOf(key)))) held.push({ chunk, server });
+    else server.write(chunk);
   });
-  const { socketPath: _socketPath, ...account } = db.config;
-  service = await startService({ db, config: { database: { ...account, host: "127.0.0.1", port: relay.port } } });
 });
+const { socketPath: _socketPath, ...account } = db.config;
+const service = await startService({ db, config: { database: { ...account, host: "127.0.0.1", port: relay.port } } });
 
 afterEach(letGo);
 

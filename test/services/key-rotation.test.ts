@@ -1,21 +1,17 @@
 // Rotation of API keys: which key may what, for how long, and that a lost reply locks nobody out.
 import { randomUUID } from "node:crypto";
 import { Metadata } from "@grpc/grpc-js";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { TestClock } from "../ledger/support.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { createGrpcCaller } from "./grpc-js.ts";
 import { askText } from "./replays.ts";
 
 const clock = new TestClock("2026-05-01T12:00:00Z");
-let service: Service;
-let replica: Service;
 
-beforeAll(async () => {
-  service = await startService({ overrides: { now: clock.now } });
-  replica = await startService({ overrides: { now: clock.now }, db: service.db });
-});
+const service = await startService({ overrides: { now: clock.now } });
+const replica = await startService({ overrides: { now: clock.now }, db: service.db });
 
 const minutes = (count: number) => {
   clock.ms += count * 60_000;

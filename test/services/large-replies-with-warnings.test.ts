@@ -1,17 +1,14 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import { type Service, startService } from "../support/service.ts";
+import { describe, expect, it } from "vitest";
+import { startService } from "../support/service.ts";
 
 const path = "/api/v1/posts?limit=50";
-let service: Service;
 
-beforeAll(async () => {
-  service = await startService();
-  const { key } = await service.register();
-  for (let count = 0; count < 12; count++) {
-    const body = { title: `Post ${count}`, body: "long ".repeat(1_900) };
-    expect((await service.rest("posts", { key, body })).status).toBe(201);
-  }
-});
+const service = await startService();
+const { key } = await service.register();
+for (let count = 0; count < 12; count++) {
+  const body = { title: `Post ${count}`, body: "long ".repeat(1_900) };
+  expect((await service.rest("posts", { key, body })).status).toBe(201);
+}
 
 const ask = (query: string, init?: RequestInit) => fetch(service.url + path + query, init);
 

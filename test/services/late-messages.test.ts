@@ -3,22 +3,18 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { connect } from "node:http2";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { VotePostRequestSchema } from "../../gen/stoa/v1/post_service_pb.js";
 import { afterFile } from "../support/after-file.ts";
 import { afterTest } from "../support/after-test.ts";
 import { serverOf } from "../support/database-link.ts";
-import { type Agent, type Moderated, operatorToken, spam, startModerated } from "../support/moderation.ts";
+import { type Agent, operatorToken, spam, startModerated } from "../support/moderation.ts";
 import { startRelay } from "../support/relay.ts";
 import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
-let service: Moderated;
-let post: number;
-beforeAll(async () => {
-  service = await startModerated();
-  post = await service.post(await service.register());
-});
+const service = await startModerated();
+const post = await service.post(await service.register());
 
 beforeEach(() => {
   // A head that has been read is old when the test says so, however slow the machine is.

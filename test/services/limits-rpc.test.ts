@@ -1,25 +1,20 @@
 // The field rules hold for RPC as they do for REST: limits.test.ts has every bound. Here is what only messages can say.
 import { Code, type ConnectError } from "@connectrpc/connect";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { ErrorDetailSchema } from "../../gen/stoa/v1/error_pb.js";
 import { FeedSort, FeedWindow } from "../../gen/stoa/v1/feed_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { rowCounts } from "../support/recount.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
 const beyond = 9007199254740992n;
-let service: Service;
-let headers: { authorization: string };
-let id: bigint;
 
-beforeAll(async () => {
-  service = await startService();
-  const author = await service.register();
-  id = BigInt((await service.rest("posts", { key: author.key, body: { title: "A post" } })).body.post.id);
-  headers = { authorization: `Bearer ${(await service.register()).key}` };
-});
+const service = await startService();
+const author = await service.register();
+const id: bigint = BigInt((await service.rest("posts", { key: author.key, body: { title: "A post" } })).body.post.id);
+const headers = { authorization: `Bearer ${(await service.register()).key}` };
 
 it("what is beyond a bound is invalid_argument, and leaves no trace", async () => {
   const agents = service.connect(AgentService, "grpc");

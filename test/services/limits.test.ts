@@ -1,22 +1,17 @@
 // Every limit of what agents write, at its bounds and just beyond them. The ids in addresses are in test/http/recorded.
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { rowCounts } from "../support/recount.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
 const astral = "𝒳";
 const maxInt = Number.MAX_SAFE_INTEGER;
 
-let service: Service;
-let key: string;
-let postId: number;
 let serial = 0;
 
-beforeAll(async () => {
-  service = await startService();
-  const { key: author } = await service.register();
-  postId = (await service.rest("posts", { key: author, body: { title: "A post" } })).body.post.id;
-  key = (await service.register()).key;
-});
+const service = await startService();
+const { key: author } = await service.register();
+const postId: number = (await service.rest("posts", { key: author, body: { title: "A post" } })).body.post.id;
+const { key } = await service.register();
 
 type Input = Record<string, unknown>;
 /** A number as it is written in JSON, which no number of JavaScript is written as. */

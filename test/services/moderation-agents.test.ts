@@ -1,22 +1,17 @@
 // Suspensions and revoked keys, on two replicas at once, and what the operator may not ask for.
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
 import { refusal, TestClock } from "../ledger/support.ts";
 import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
 
 const clock = new TestClock("2026-05-01T12:00:00Z");
 const minute = 60_000;
-let replicas: [Moderated, Moderated];
-let service: Moderated;
-let other: Moderated;
 
-beforeAll(async () => {
-  const config = { siteUrl: "https://stoa.test" };
-  service = await startModerated({ config, overrides: { now: clock.now, sweeps: true } });
-  other = await startModerated({ config, overrides: { now: clock.now, sweeps: true }, db: service.db });
-  replicas = [service, other];
-});
+const config = { siteUrl: "https://stoa.test" };
+const service = await startModerated({ config, overrides: { now: clock.now, sweeps: true } });
+const other = await startModerated({ config, overrides: { now: clock.now, sweeps: true }, db: service.db });
+const replicas: [Moderated, Moderated] = [service, other];
 
 const at = (ms: number) => ({ seconds: BigInt(Math.floor(ms / 1000)), nanos: (ms % 1000) * 1_000_000 });
 

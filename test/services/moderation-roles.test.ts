@@ -1,7 +1,7 @@
 // Who may do what: every role against every act. Each act is done twice: the repeat gets the same reply, and the record gets
 // one entry. protocols.test.ts compares the protocols; operator-tokens.test.ts has who may make the operator's calls.
-import { beforeAll, describe, expect, it } from "vitest";
-import { type Agent, type Moderated, operatorToken, spam, startModerated } from "../support/moderation.ts";
+import { describe, expect, it } from "vitest";
+import { type Agent, operatorToken, spam, startModerated } from "../support/moderation.ts";
 
 const roles = [
   "nobody",
@@ -19,17 +19,14 @@ type Role = (typeof roles)[number];
 const mainRoles: readonly Role[] = ["stranger", "author", "moderator", "moderating author"];
 
 const community = "agora";
-let service: Moderated;
 const agents = {} as Record<Role, Agent | undefined>;
 
-beforeAll(async () => {
-  // The clock stands still, so that replies of one act are alike.
-  service = await startModerated({ overrides: { now: () => Date.parse("2026-05-01T12:00:00Z") } });
-  for (const role of roles) agents[role] = role === "nobody" ? undefined : await service.register();
-  await service.found(agentOf("creator"), community);
-  for (const role of ["moderator", "moderating author", "suspended moderator"] as const) await appoint(role);
-  await service.operator.suspendAgent({ name: agentOf("suspended moderator").name, reason: spam });
-});
+// The clock stands still, so that replies of one act are alike.
+const service = await startModerated({ overrides: { now: () => Date.parse("2026-05-01T12:00:00Z") } });
+for (const role of roles) agents[role] = role === "nobody" ? undefined : await service.register();
+await service.found(agentOf("creator"), community);
+for (const role of ["moderator", "moderating author", "suspended moderator"] as const) await appoint(role);
+await service.operator.suspendAgent({ name: agentOf("suspended moderator").name, reason: spam });
 
 function agentOf(role: Role): Agent {
   return agents[role] as Agent;

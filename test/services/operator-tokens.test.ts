@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type CallOptions, Code, ConnectError } from "@connectrpc/connect";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
 import { Access } from "../../gen/stoa/v1/options_pb.js";
@@ -11,7 +11,7 @@ import { readOperatorTokens } from "../../src/config/operator-tokens.ts";
 import { rulesOf } from "../../src/contract/rules.ts";
 import { asOperator, operatorToken, refusal } from "../ledger/support.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
 const path = join(scratchFolder(), "tokens.json");
 const tokenOf = (name: string) => `token-of-${name}`.padEnd(40, "x");
@@ -21,17 +21,14 @@ const as = (name: string, more: Record<string, string> = {}): CallOptions => ({
 const write = (entries: object[], mode = 0o600) => writeFileSync(path, JSON.stringify(entries), { mode });
 const entry = (name: string, ...rights: string[]) => ({ name, token: tokenOf(name), rights });
 
-let service: Service;
-beforeAll(async () => {
-  write([
-    { ...entry("exchange", "seal:metals", "seal:grain"), seat: "floor" },
-    entry("sealer", "seal"),
-    entry("moderator", "moderate"),
-    entry("reader", "read reports"),
-  ]);
-  const operatorTokens = { path, tokens: readOperatorTokens(path, []) };
-  service = await startService({ config: { operatorToken, operatorTokens } });
-});
+write([
+  { ...entry("exchange", "seal:metals", "seal:grain"), seat: "floor" },
+  entry("sealer", "seal"),
+  entry("moderator", "moderate"),
+  entry("reader", "read reports"),
+]);
+const operatorTokens = { path, tokens: readOperatorTokens(path, []) };
+const service = await startService({ config: { operatorToken, operatorTokens } });
 
 const session = { book: "metals", session: "2026-01-05", source: "feed:test" };
 const ledger = () => service.connect(LedgerOperatorService, "grpc");

@@ -1,6 +1,6 @@
 // The same operations over Connect, gRPC and gRPC-Web, and what REST shows of the same resources.
 import type { DescMethodUnary, DescService, MessageInitShape } from "@bufbuild/protobuf";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
@@ -10,7 +10,7 @@ import { LogItem, LogService } from "../../gen/stoa/v1/log_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { untilPublished } from "../support/log.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { createGrpcCaller } from "./grpc-js.ts";
 import { restView } from "./rest-view.ts";
 
@@ -22,33 +22,26 @@ type Call = <Method extends DescMethodUnary>(
 
 const protocols = ["connect", "grpc", "grpc-web", "grpc-js"] as const;
 
-let service: Service;
-let author: { name: string; key: string };
-let voter: { name: string; key: string };
-let postId: number;
-
-beforeAll(async () => {
-  // The clock stands still: cursors of windowed feeds hold the time of their first page.
-  const { db, boardLog } = await createLoggedDatabase();
-  service = await startService({ db, config: { boardLog }, overrides: { now: () => 1_773_480_413_589 } });
-  const { body } = await service.rest("agents/register", {
-    body: { name: "Panaetius", resident: 3, bio: "Of Rhodes" },
-  });
-  author = { name: "Panaetius", key: body.api_key };
-  voter = await service.register("Posidonius");
-  await service.rest("subscriptions/agents/Posidonius", { method: "PUT", key: voter.key });
-  await service.rest("communities", {
-    key: author.key,
-    body: { name: "rhodes", title: "Rhodes", description: "An island" },
-  });
-  const post = { title: "On duty", body: "Be brave. 🏛️", community: "rhodes" };
-  postId = (await service.rest("posts", { key: author.key, body: post })).body.post.id;
-  for (let i = 0; i < 3; i++) await service.rest("posts", { key: voter.key, body: { title: `Post ${i}` } });
-  const comments = `posts/${postId}/comments`;
-  const { comment } = (await service.rest(comments, { key: voter.key, body: { body: "Indeed" } })).body;
-  await service.rest(comments, { key: author.key, body: { body: "Thanks", parent_id: comment.id } });
-  await service.rest(`posts/${postId}/downvote`, { key: voter.key, method: "POST" });
+// The clock stands still: cursors of windowed feeds hold the time of their first page.
+const { db, boardLog } = await createLoggedDatabase();
+const service = await startService({ db, config: { boardLog }, overrides: { now: () => 1_773_480_413_589 } });
+const { body } = await service.rest("agents/register", {
+  body: { name: "Panaetius", resident: 3, bio: "Of Rhodes" },
 });
+const author = { name: "Panaetius", key: body.api_key };
+const voter = await service.register("Posidonius");
+await service.rest("subscriptions/agents/Posidonius", { method: "PUT", key: voter.key });
+await service.rest("communities", {
+  key: author.key,
+  body: { name: "rhodes", title: "Rhodes", description: "An island" },
+});
+const post = { title: "On duty", body: "Be brave. 🏛️", community: "rhodes" };
+const postId: number = (await service.rest("posts", { key: author.key, body: post })).body.post.id;
+for (let i = 0; i < 3; i++) await service.rest("posts", { key: voter.key, body: { title: `Post ${i}` } });
+const comments = `posts/${postId}/comments`;
+const { comment } = (await service.rest(comments, { key: voter.key, body: { body: "Indeed" } })).body;
+await service.rest(comments, { key: author.key, body: { body: "Thanks", parent_id: comment.id } });
+await service.rest(`posts/${postId}/downvote`, { key: voter.key, method: "POST" });
 
 /** Calls over the protocol and returns the reply as REST would show it. */
 function callerOver(protocol: (typeof protocols)[number]): Call {

@@ -2,21 +2,15 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { contractServices } from "../../scripts/lib/contract.ts";
 import { startLogService } from "../log/support.ts";
-import type { Service } from "../support/service.ts";
 
 const buf = fileURLToPath(new URL("../../node_modules/.bin/buf", import.meta.url));
 const operatorToken = "an-example-of-32-characters-or-more";
 
-let service: Service;
-let key: string;
-
-beforeAll(async () => {
-  service = await startLogService({ config: { operatorToken } });
-  key = (await service.register("Zeno")).key;
-});
+const service = await startLogService({ config: { operatorToken } });
+const { key } = await service.register("Zeno");
 
 async function curl(...args: string[]): Promise<string> {
   // Outside the repository: there are no proto files to be found.

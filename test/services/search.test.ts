@@ -1,20 +1,14 @@
 // Search: what is found, in which order, by pages, and what is refused. test/board/search has texts and queries of every kind.
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { SearchService, SearchSort, SearchType } from "../../gen/stoa/v1/search_service_pb.js";
-import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { type Agent, spam, startModerated } from "../support/moderation.ts";
 import { restView } from "./rest-view.ts";
 
-let service: Moderated;
-let zeno: Agent;
-let chrysippus: Agent;
-
-beforeAll(async () => {
-  service = await startModerated();
-  zeno = await service.register("Zeno");
-  chrysippus = await service.register("Chrysippus");
-  const place = { name: "ship-yard", title: "Ships", description: "Of planks and sails" };
-  await service.rest("communities", { key: zeno.key, body: place });
-});
+const service = await startModerated();
+const zeno = await service.register("Zeno");
+const chrysippus = await service.register("Chrysippus");
+const place = { name: "ship-yard", title: "Ships", description: "Of planks and sails" };
+await service.rest("communities", { key: zeno.key, body: place });
 
 async function post(agent: Agent, title: string, body = "", community = "general"): Promise<number> {
   const reply = await service.rest("posts", { key: agent.key, body: { title, body, community } });

@@ -1,18 +1,14 @@
 // Texts may hold no secrets: an API key that works is revoked, and the tokens of other services are refused.
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { makeKey } from "../../src/log/key-file.ts";
 import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
-import { type Agent, everythingStored, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { type Agent, everythingStored, spam, startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
 
-let service: Moderated;
-let author: Agent;
-beforeAll(async () => {
-  service = await startModerated();
-  author = await service.register();
-});
+const service = await startModerated();
+const author = await service.register();
 
 const status = async (key: string) => (await service.rest("agents/me", { key })).status;
 const revoked = (field: string) =>

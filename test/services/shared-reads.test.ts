@@ -1,5 +1,5 @@
 import { gunzipSync } from "node:zlib";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { serverOf } from "../support/database-link.ts";
 import { rawRequest } from "../support/raw-request.ts";
@@ -7,19 +7,12 @@ import { startRelay } from "../support/relay.ts";
 import { type Service, startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
-let replicas: [Service, Service];
-let author: string;
-let voters: string[];
-let post: number;
-
-beforeAll(async () => {
-  const first = await startService();
-  replicas = [first, await startService({ db: first.db })];
-  author = (await first.register()).key;
-  voters = await Promise.all(Array.from({ length: 4 }, async () => (await first.register()).key));
-  post = (await first.rest("posts", { key: author, body: { title: "A post", body: "word ".repeat(500) } })).body.post
-    .id;
-});
+const first = await startService();
+const replicas: [Service, Service] = [first, await startService({ db: first.db })];
+const author = (await first.register()).key;
+const voters = await Promise.all(Array.from({ length: 4 }, async () => (await first.register()).key));
+const post: number = (await first.rest("posts", { key: author, body: { title: "A post", body: "word ".repeat(500) } }))
+  .body.post.id;
 
 const times = <T>(count: number, make: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => make(index));

@@ -1,7 +1,7 @@
 // What is written is what is read, to the byte.
 import { beforeAll, describe, expect, it } from "vitest";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
 const texts: [name: string, text: string][] = [
   ["emoji", "👩‍👩‍👧‍👦 🏛️ 🇬🇷 👍🏽"],
@@ -16,13 +16,8 @@ const texts: [name: string, text: string][] = [
   ["zero width characters", "a\u200bb\u200cc\u200dd\u2060"],
 ];
 
-let service: Service;
-let key: string;
-
-beforeAll(async () => {
-  service = await startService();
-  key = (await service.register()).key;
-});
+const service = await startService();
+const { key } = await service.register();
 
 async function storedBytes(table: "posts" | "comments", id: number): Promise<string | undefined> {
   const [row] = await service.db.rows<{ bytes: string }>(`SELECT HEX(body) AS bytes FROM ${table} WHERE id = ?`, [id]);

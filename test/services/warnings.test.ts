@@ -1,14 +1,9 @@
 // Replies say which input had no effect, in the words of this contract. test/transcoding has every kind of it.
-import { beforeAll, describe, expect, it } from "vitest";
-import { type Service, startService } from "../support/service.ts";
+import { describe, expect, it } from "vitest";
+import { startService } from "../support/service.ts";
 
-let service: Service;
-let key: string;
-
-beforeAll(async () => {
-  service = await startService();
-  ({ key } = await service.register("Zeno"));
-});
+const service = await startService();
+const { key } = await service.register("Zeno");
 
 const member = (name: string, meant: string) => `"${name}" is not a member of this request; did you mean "${meant}"?`;
 const parameter = (name: string, meant: string) =>

@@ -1,6 +1,6 @@
 import { SaxesParser } from "saxes";
-import { beforeAll, describe, expect, it } from "vitest";
-import { type Service, startService } from "../support/service.ts";
+import { describe, expect, it } from "vitest";
+import { startService } from "../support/service.ts";
 
 /** An element as a strict parser reads it, with its local name. */
 interface Element {
@@ -11,14 +11,10 @@ interface Element {
 }
 
 const atom = "http://www.w3.org/2005/Atom";
-let service: Service;
-let author: { name: string; key: string };
 
-beforeAll(async () => {
-  service = await startService();
-  author = await service.register("Zeno");
-  await service.rest("communities", { key: author.key, body: { name: "proofs", title: 'Proofs & "ledgers" <here>' } });
-});
+const service = await startService();
+const author = await service.register("Zeno");
+await service.rest("communities", { key: author.key, body: { name: "proofs", title: 'Proofs & "ledgers" <here>' } });
 
 /** Parses a document. @throws Error if it is not well-formed XML */
 function parse(xml: string): Element {

@@ -1,15 +1,12 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { StoaError } from "../../src/errors.ts";
 import { errorView } from "../../src/site/views/error.ts";
 import { startLimited } from "../support/limited.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
 const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
-let service: Service;
-beforeAll(async () => {
-  service = await startService();
-});
+const service = await startService();
 
 async function get(path: string, headers: Record<string, string> = { accept: browser }) {
   const response = await fetch(service.url + path, { headers, redirect: "manual" });

@@ -1,16 +1,10 @@
 // The pages of comments, sorted threads, and what an agent wrote.
-import { beforeAll, describe, expect, it } from "vitest";
-import { type Agent, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { describe, expect, it } from "vitest";
+import { type Agent, spam, startModerated } from "../support/moderation.ts";
 
-let service: Moderated;
-let author: Agent;
-let reader: Agent;
-
-beforeAll(async () => {
-  service = await startModerated();
-  author = await service.register("Zeno");
-  reader = await service.register("Kleanthes");
-});
+const service = await startModerated();
+const author = await service.register("Zeno");
+const reader = await service.register("Kleanthes");
 
 async function get(path: string): Promise<{ status: number; text: string }> {
   const response = await fetch(service.url + path, { headers: { accept: "text/html" } });

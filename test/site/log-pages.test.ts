@@ -1,26 +1,17 @@
-// The pages of the log in a real browser: from a post to its entry, whose proof the browser checks.
-import type { Browser } from "playwright-core";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { openPage, startBrowser } from "../support/browser.ts";
 import { untilPublished } from "../support/log.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
-let service: Service;
-let browser: Browser;
-let post: number;
-let comment: number;
-
-beforeAll(async () => {
-  const { db, boardLog } = await createLoggedDatabase();
-  [service, browser] = await Promise.all([startService({ db, config: { boardLog } }), startBrowser()]);
-  const { key } = await service.register("Zeno");
-  const race = { title: "A race", body: "Achilles never <b>catches</b> up." };
-  post = (await service.rest("posts", { key, body: race })).body.post.id;
-  comment = (await service.rest(`posts/${post}/comments`, { key, body: { body: "Why?" } })).body.comment.id;
-  await untilPublished(service);
-});
+const { db, boardLog } = await createLoggedDatabase();
+const [service, browser] = await Promise.all([startService({ db, config: { boardLog } }), startBrowser()]);
+const { key } = await service.register("Zeno");
+const race = { title: "A race", body: "Achilles never <b>catches</b> up." };
+const post: number = (await service.rest("posts", { key, body: race })).body.post.id;
+const comment: number = (await service.rest(`posts/${post}/comments`, { key, body: { body: "Why?" } })).body.comment.id;
+await untilPublished(service);
 
 const pageOf = async (path: string) => (await fetch(service.url + path, { headers: { accept: "text/html" } })).text();
 

@@ -1,25 +1,20 @@
 // The page of the public record of moderation, and what links to it.
 import { Code, ConnectError } from "@connectrpc/connect";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
 import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
-import { type LedgerUnderTest, asOperator as operator, startLedger, TestClock } from "../ledger/support.ts";
+import { asOperator as operator, startLedger, TestClock } from "../ledger/support.ts";
 
 const clock = new TestClock("2026-01-05T12:00:00Z");
-let service: LedgerUnderTest;
-let founder: { name: string; key: string };
-let post: number;
-let reply: number;
 
-beforeAll(async () => {
-  service = await startLedger({ clock });
-  founder = await service.register("Zeno");
-  const other = await service.register("Chrysippus");
-  await service.rest("communities", { key: founder.key, body: { name: "porches", title: "Porches" } });
-  const written = { title: "Quiet words", body: "Very quiet.", community: "porches" };
-  post = (await service.rest("posts", { key: other.key, body: written })).body.post.id;
-  reply = (await service.rest(`posts/${post}/comments`, { key: other.key, body: { body: "Hush." } })).body.comment.id;
-});
+const service = await startLedger({ clock });
+const founder = await service.register("Zeno");
+const other = await service.register("Chrysippus");
+await service.rest("communities", { key: founder.key, body: { name: "porches", title: "Porches" } });
+const written = { title: "Quiet words", body: "Very quiet.", community: "porches" };
+const post: number = (await service.rest("posts", { key: other.key, body: written })).body.post.id;
+const reply: number = (await service.rest(`posts/${post}/comments`, { key: other.key, body: { body: "Hush." } })).body
+  .comment.id;
 
 async function get(path: string): Promise<{ status: number; text: string }> {
   const response = await fetch(service.url + path, { headers: { accept: "text/html" } });

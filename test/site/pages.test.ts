@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { serverOf } from "../support/database-link.ts";
 import { startRelay } from "../support/relay.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
 const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
@@ -11,14 +11,9 @@ interface Got {
   text: string;
 }
 
-let service: Service;
-let author: { name: string; key: string };
-
-beforeAll(async () => {
-  service = await startService();
-  author = await service.register("Zeno");
-  await service.rest("communities", { key: author.key, body: { name: "porches", title: "Porches & halls" } });
-});
+const service = await startService();
+const author = await service.register("Zeno");
+await service.rest("communities", { key: author.key, body: { name: "porches", title: "Porches & halls" } });
 
 async function get(path: string, headers: Record<string, string> = { accept: browser }, method = "GET"): Promise<Got> {
   const response = await fetch(service.url + path, { method, headers, redirect: "manual" });

@@ -1,25 +1,18 @@
 // Pages, feeds and link previews of posts and comments that are removed, and of agents that are erased.
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
 import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
 import { asOperator as operator, operatorToken } from "../ledger/support.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
 /** What must not be seen after the removal. */
 const secrets = ["Hidden headline", "hidden words", "hidden reply", "hidden remark", "Phantom"];
 
-let service: Service;
-let founder: { name: string; key: string };
-let author: { name: string; key: string };
-let reader: { name: string; key: string };
-
-beforeAll(async () => {
-  service = await startService({ config: { operatorToken } });
-  founder = await service.register("Zeno");
-  author = await service.register("Phantom");
-  reader = await service.register("Chrysippus");
-  await service.rest("communities", { key: founder.key, body: { name: "porches", title: "Porches" } });
-});
+const service = await startService({ config: { operatorToken } });
+const founder = await service.register("Zeno");
+const author = await service.register("Phantom");
+const reader = await service.register("Chrysippus");
+await service.rest("communities", { key: founder.key, body: { name: "porches", title: "Porches" } });
 
 async function get(path: string): Promise<{ status: number; text: string }> {
   const response = await fetch(service.url + path, { headers: { accept: "text/html" } });

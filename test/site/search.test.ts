@@ -1,18 +1,13 @@
 // The page of the search: a plain form, compact results, and what people type wrong.
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { foundExcerpt } from "../../src/site/marked-words.ts";
 import { cpuMs } from "../support/cpu-time.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let service: Service;
-let key: string;
-
-beforeAll(async () => {
-  service = await startService();
-  ({ key } = await service.register("Zeno"));
-  for (let i = 1; i <= 30; i++) await service.rest("posts", { key, body: { title: `Owl number ${i}` } });
-  await service.rest("posts/1/comments", { key, body: { body: "An *owl* & <b>more</b>" } });
-});
+const service = await startService();
+const { key } = await service.register("Zeno");
+for (let i = 1; i <= 30; i++) await service.rest("posts", { key, body: { title: `Owl number ${i}` } });
+await service.rest("posts/1/comments", { key, body: { body: "An *owl* & <b>more</b>" } });
 
 async function get(path: string): Promise<{ status: number; text: string }> {
   const response = await fetch(service.url + path, { headers: { accept: "text/html" } });

@@ -1,8 +1,8 @@
 // The verification on a receipt's page, in a real browser, through a proxy that changes responses as a test wants.
-import type { Browser, Page } from "playwright-core";
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { fill, type LedgerUnderTest, startLedger, TestClock } from "../ledger/support.ts";
-import { openPage, startBrowser, type WatchedPage } from "../support/browser.ts";
+import type { Page } from "playwright-core";
+import { afterEach, describe, expect, it } from "vitest";
+import { fill, startLedger, TestClock } from "../ledger/support.ts";
+import { openPage, startBrowser } from "../support/browser.ts";
 import { serveHttp } from "../support/http-server.ts";
 
 const length = 40;
@@ -10,11 +10,6 @@ const at = 20;
 /** It stands still, so that no day ends and is sealed. */
 const clock = new TestClock("2026-01-05T12:00:00Z");
 
-let service: LedgerUnderTest;
-let browser: Browser;
-/** The page of all tests that need no host of their own. */
-let shared: WatchedPage;
-let proxy: string;
 /** Returns another body for a response, or undefined to leave it as it is. */
 let alter: ((path: string, body: string) => string | undefined) | undefined;
 /** Returns a status with which the proxy answers itself, or undefined to pass the request on. */
@@ -22,31 +17,29 @@ let refuse: ((path: string) => number | undefined) | undefined;
 /** Returns whether the proxy never answers the request. */
 let hang: ((path: string) => boolean) | undefined;
 
-beforeAll(async () => {
-  // Over plain HTTP only localhost is a secure context. The other name resolves to the same address.
-  const args = ["--host-resolver-rules=MAP stoa.test 127.0.0.1"];
-  [service, browser] = await Promise.all([startLedger({ clock }), startBrowser(args)]);
-  shared = await openPage(browser);
-  await fill(service.db, length - 1);
-  const { url } = await serveHttp(async (request, response) => {
-    const path = request.url as string;
-    if (hang?.(path)) return;
-    const status = refuse?.(path);
-    if (status !== undefined) {
-      const body = JSON.stringify({ ok: false, error: "unavailable", message: "Not now." });
-      response.writeHead(status, { "content-type": "application/json" }).end(body);
-      return;
-    }
-    const reply = await fetch(service.url + path, { headers: { accept: request.headers.accept ?? "*/*" } });
-    const body = await reply.text();
-    const headers = [...reply.headers].filter(
-      ([name]) => !/^(content-(length|encoding)|transfer|connection|keep)/.test(name),
-    );
-    // The pages of all tests share the browser's cache, which must not answer for the proxy.
-    const caching = path.startsWith("/assets/") ? {} : { "cache-control": "no-store" };
-    response.writeHead(reply.status, { ...Object.fromEntries(headers), ...caching }).end(alter?.(path, body) ?? body);
-  });
-  proxy = url;
+// Over plain HTTP only localhost is a secure context. The other name resolves to the same address.
+const args = ["--host-resolver-rules=MAP stoa.test 127.0.0.1"];
+const [service, browser] = await Promise.all([startLedger({ clock }), startBrowser(args)]);
+/** The page of all tests that need no host of their own. */
+const shared = await openPage(browser);
+await fill(service.db, length - 1);
+const { url: proxy } = await serveHttp(async (request, response) => {
+  const path = request.url as string;
+  if (hang?.(path)) return;
+  const status = refuse?.(path);
+  if (status !== undefined) {
+    const body = JSON.stringify({ ok: false, error: "unavailable", message: "Not now." });
+    response.writeHead(status, { "content-type": "application/json" }).end(body);
+    return;
+  }
+  const reply = await fetch(service.url + path, { headers: { accept: request.headers.accept ?? "*/*" } });
+  const body = await reply.text();
+  const headers = [...reply.headers].filter(
+    ([name]) => !/^(content-(length|encoding)|transfer|connection|keep)/.test(name),
+  );
+  // The pages of all tests share the browser's cache, which must not answer for the proxy.
+  const caching = path.startsWith("/assets/") ? {} : { "cache-control": "no-store" };
+  response.writeHead(reply.status, { ...Object.fromEntries(headers), ...caching }).end(alter?.(path, body) ?? body);
 });
 
 afterEach(() => {

@@ -1,11 +1,11 @@
 // Traces over every protocol, as a collector receives them.
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { serveHttp } from "../support/http-server.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
 interface Span {
@@ -21,27 +21,24 @@ interface Span {
 
 const spans: Span[] = [];
 const resources = new Set<string>();
-let service: Service;
-let agent: { name: string; key: string };
-let postId: number;
 /** A caller's trace and span. */
 let callers = 0;
 
-beforeAll(async () => {
-  const collector = await serveHttp(async (request, response) => {
-    const { resourceSpans } = JSON.parse((await request.setEncoding("utf8").toArray()).join(""));
-    for (const { resource, scopeSpans } of request.url === "/v1/traces" ? resourceSpans : []) {
-      for (const { key, value } of resource.attributes) resources.add(`${key}=${value.stringValue}`);
-      for (const scope of scopeSpans) spans.push(...scope.spans);
-    }
-    response.setHeader("content-type", "application/json").end("{}");
-  });
-  vi.stubEnv("OTEL_BSP_SCHEDULE_DELAY", "20");
-  const tracesUrl = `${collector.url}/v1/traces`;
-  service = await startService({ config: { tracesUrl, traceResource: { "service.name": "porch", team: "stoics" } } });
-  agent = await service.register();
-  postId = (await service.rest("posts", { key: agent.key, body: { title: "traced" } })).body.post.id;
+const collector = await serveHttp(async (request, response) => {
+  const { resourceSpans } = JSON.parse((await request.setEncoding("utf8").toArray()).join(""));
+  for (const { resource, scopeSpans } of request.url === "/v1/traces" ? resourceSpans : []) {
+    for (const { key, value } of resource.attributes) resources.add(`${key}=${value.stringValue}`);
+    for (const scope of scopeSpans) spans.push(...scope.spans);
+  }
+  response.setHeader("content-type", "application/json").end("{}");
 });
+vi.stubEnv("OTEL_BSP_SCHEDULE_DELAY", "20");
+const tracesUrl = `${collector.url}/v1/traces`;
+const service = await startService({
+  config: { tracesUrl, traceResource: { "service.name": "porch", team: "stoics" } },
+});
+const agent = await service.register();
+const postId: number = (await service.rest("posts", { key: agent.key, body: { title: "traced" } })).body.post.id;
 
 const newCaller = () => {
   callers += 1;

@@ -7,17 +7,11 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { scratchFolder } from "../../support/scratch-folder.ts";
 import { type Service, startService } from "../../support/service.ts";
 
-let service: Service;
-let home: string;
-let output: string;
-
-beforeAll(async () => {
-  service = await startService();
-  const other = await service.register("Zeno");
-  for (let i = 1; i <= 60; i++) await service.rest("posts", { key: other.key, body: { title: `Post ${i}` } });
-  home = scratchFolder();
-  output = await follow(service);
-});
+const service = await startService();
+const other = await service.register("Zeno");
+for (let i = 1; i <= 60; i++) await service.rest("posts", { key: other.key, body: { title: `Post ${i}` } });
+const home = scratchFolder();
+const output = await follow(service);
 
 /** Runs every command of a server's guide. @returns their output @throws Error if one fails */
 async function follow({ url }: Service, given: NodeJS.ProcessEnv = {}): Promise<string> {

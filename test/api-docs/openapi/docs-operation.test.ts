@@ -1,16 +1,10 @@
-// One operation of /docs in a real browser: it is called, and axe judges it. docs.test.ts has the page as a whole.
-import type { Browser } from "playwright-core";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { faultsInTheDark, faultsOf } from "../../support/axe.ts";
 import { openPage, startBrowser } from "../../support/browser.ts";
 import type { description, Operation } from "../../support/openapi/schemas.ts";
-import { type Service, startService } from "../../support/service.ts";
+import { startService } from "../../support/service.ts";
 
-let service: Service;
-let browser: Browser;
-beforeAll(async () => {
-  [service, browser] = await Promise.all([startService(), startBrowser()]);
-});
+const [service, browser] = await Promise.all([startService(), startBrowser()]);
 
 /**
  * The description without what looks like the rest: two operations that a test opens and one of each method, each with one good

@@ -1,14 +1,9 @@
-import type { Browser } from "playwright-core";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { openPage, startBrowser } from "../../support/browser.ts";
 import { description } from "../../support/openapi/schemas.ts";
-import { type Service, startService } from "../../support/service.ts";
+import { startService } from "../../support/service.ts";
 
-let service: Service;
-let browser: Browser;
-beforeAll(async () => {
-  [service, browser] = await Promise.all([startService(), startBrowser()]);
-});
+const [service, browser] = await Promise.all([startService(), startBrowser()]);
 
 const count = Object.values(description.paths).reduce((sum, methods) => sum + Object.keys(methods).length, 0);
 

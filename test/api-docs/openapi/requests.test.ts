@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Schema } from "../../../src/api-docs/openapi/schema.ts";
 import { description, faultOfRequest, type Operation } from "../../support/openapi/schemas.ts";
-import { type Reply, type Service, startService } from "../../support/service.ts";
+import { type Reply, startService } from "../../support/service.ts";
 
 /*
  * The description and the service agree on what a request may be: what one takes the other takes. Requests are made of the
@@ -10,13 +10,9 @@ import { type Reply, type Service, startService } from "../../support/service.ts
  */
 const seed = 1;
 
-let service: Service;
-let key: string;
-beforeAll(async () => {
-  service = await startService();
-  ({ key } = await service.register());
-  await service.rest("posts", { key, body: { title: "The first" } });
-});
+const service = await startService();
+const { key } = await service.register();
+await service.rest("posts", { key, body: { title: "The first" } });
 
 const operations = Object.entries(description.paths).flatMap(([path, byMethod]) =>
   Object.entries(byMethod).map(([method, operation]) => ({ method, path, operation })),

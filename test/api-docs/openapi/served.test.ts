@@ -1,20 +1,16 @@
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { description } from "../../support/openapi/schemas.ts";
 import { rawRequest } from "../../support/raw-request.ts";
-import { type Service, startService } from "../../support/service.ts";
+import { startService } from "../../support/service.ts";
 
 const get = (url: string, headers: Record<string, string> = {}, method = "GET") => rawRequest(url, { headers, method });
 
-let service: Service;
-let json: string;
-beforeAll(async () => {
-  // The calls of an operator are no part of the description.
-  const operatorToken = "an-example-of-32-characters-or-more";
-  service = await startService({ config: { siteUrl: "https://board.stoa.test", operatorToken } });
-  json = `${service.url}/api/v1/openapi.json`;
-});
+// The calls of an operator are no part of the description.
+const operatorToken = "an-example-of-32-characters-or-more";
+const service = await startService({ config: { siteUrl: "https://board.stoa.test", operatorToken } });
+const json = `${service.url}/api/v1/openapi.json`;
 
 it("the description is served as JSON and as YAML, with this service's address", async () => {
   const { status, headers, body } = await get(json);

@@ -1,6 +1,6 @@
 // Agents write, read and leave at once, on two replicas. Every inbox then equals what the words say. Edits, removals and restores
 // are in moderation/races.test.ts.
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { Board } from "../../../src/board/board.ts";
 import { forgetOldItems } from "../../../src/board/inbox/sweep.ts";
 import { Database } from "../../../src/store/database/database.ts";
@@ -8,15 +8,10 @@ import { type Agent, type Moderated, spam, startModerated } from "../../support/
 import { recount } from "../../support/recount.ts";
 import type { Reply } from "../../support/service.ts";
 
-let replicas: [Moderated, Moderated];
-let agents: Agent[];
-
-beforeAll(async () => {
-  const first = await startModerated();
-  replicas = [first, await startModerated({ db: first.db })];
-  agents = await Promise.all(Array.from({ length: 12 }, (_, i) => first.register(`Racer${i}`)));
-  await first.found(agent(0), "races");
-});
+const first = await startModerated();
+const replicas: [Moderated, Moderated] = [first, await startModerated({ db: first.db })];
+const agents = await Promise.all(Array.from({ length: 12 }, (_, i) => first.register(`Racer${i}`)));
+await first.found(agent(0), "races");
 
 function replica(turn: number): Moderated {
   return replicas[turn % 2] as Moderated;

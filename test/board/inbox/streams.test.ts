@@ -1,6 +1,6 @@
 // Two replicas share one database; inboxes are followed on both.
 import { Code, ConnectError } from "@connectrpc/connect";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { InboxService } from "../../../gen/stoa/v1/inbox_service_pb.js";
 import { type Form, forms, type Query, receiveParts, StreamFailure } from "../../ledger/reading/followers.ts";
 import { startCuttingProxy } from "../../support/cutting-proxy.ts";
@@ -8,15 +8,11 @@ import { type Agent, type Moderated, spam, startModerated } from "../../support/
 import { recount } from "../../support/recount.ts";
 import { waitUntil } from "../../support/wait.ts";
 
-let replicas: [Moderated, Moderated];
-let writer: Agent;
 let turn = 0;
 
-beforeAll(async () => {
-  const first = await startModerated();
-  replicas = [first, await startModerated({ db: first.db })];
-  writer = await first.register("Writer");
-});
+const first = await startModerated();
+const replicas: [Moderated, Moderated] = [first, await startModerated({ db: first.db })];
+const writer = await first.register("Writer");
 
 /** An item as it was received, by any protocol. */
 interface Received {

@@ -1,25 +1,21 @@
 // What many agents pile up on one thing is worked off in steps, and never by one call alone.
-import { beforeAll, expect, it } from "vitest";
-import { type Agent, type Moderated, spam, startModerated } from "../../support/moderation.ts";
+import { expect, it } from "vitest";
+import { spam, startModerated } from "../../support/moderation.ts";
 import { recount } from "../../support/recount.ts";
 import { waitUntil } from "../../support/wait.ts";
 
 const crowd = 250;
-let service: Moderated;
-let author: Agent;
 
-beforeAll(async () => {
-  service = await startModerated();
-  author = await service.register();
-  const agents = Array.from({ length: crowd }, (_, n) => [
-    `crowd-${n}`,
-    `crowd-${n}`,
-    "",
-    Buffer.from(String(n).padStart(32, "0")),
-    Date.now(),
-  ]);
-  await service.db.pool.query("INSERT INTO agents (name, name_key, bio, key_hash, created_at) VALUES ?", [agents]);
-});
+const service = await startModerated();
+const author = await service.register();
+const agents = Array.from({ length: crowd }, (_, n) => [
+  `crowd-${n}`,
+  `crowd-${n}`,
+  "",
+  Buffer.from(String(n).padStart(32, "0")),
+  Date.now(),
+]);
+await service.db.pool.query("INSERT INTO agents (name, name_key, bio, key_hash, created_at) VALUES ?", [agents]);
 
 /** Has so many of the crowd report a post. */
 async function report(id: number, count: number): Promise<void> {

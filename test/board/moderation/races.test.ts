@@ -1,31 +1,27 @@
 // Everybody acts on one post at once, on two replicas: votes, comments, edits, removals, restores, locks and reports.
 // Afterwards every count equals a recount, feeds agree with the rows, and the record lists each act once.
 import { Code, type ConnectError } from "@connectrpc/connect";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
 import { type Agent, type Moderated, spam, startModerated } from "../../support/moderation.ts";
 import { randomNumbers } from "../../support/posts.ts";
 import { recount } from "../../support/recount.ts";
 import { recountLines } from "../recount/lines.ts";
 
-let replicas: [Moderated, Moderated];
-let agents: Agent[];
 const community = "arena";
-
-beforeAll(async () => {
-  const config = { siteUrl: "https://stoa.test" };
-  const first = await startModerated({ config });
-  replicas = [first, await startModerated({ config, db: first.db })];
-  agents = await Promise.all(Array.from({ length: 24 }, (_, turn) => replica(turn).register()));
-  await first.found(agent(0), community);
-  for (const turn of [1, 2]) {
-    const path = `communities/${community}/moderators/${agent(turn).name}`;
-    expect((await first.rest(path, { method: "PUT", key: agent(0).key })).status).toBe(200);
-  }
-});
 
 const replica = (turn: number) => replicas[turn % 2] as Moderated;
 const agent = (turn: number) => agents[turn % agents.length] as Agent;
+
+const config = { siteUrl: "https://stoa.test" };
+const first = await startModerated({ config });
+const replicas: [Moderated, Moderated] = [first, await startModerated({ config, db: first.db })];
+const agents = await Promise.all(Array.from({ length: 24 }, (_, turn) => replica(turn).register()));
+await first.found(agent(0), community);
+for (const turn of [1, 2]) {
+  const path = `communities/${community}/moderators/${agent(turn).name}`;
+  expect((await first.rest(path, { method: "PUT", key: agent(0).key })).status).toBe(200);
+}
 
 /** A refusal by the operator's RPC counts like one by REST. */
 async function byOperator(call: Promise<unknown>): Promise<void> {

@@ -1,5 +1,5 @@
 // What moderators judge after the author of a reported text was quicker: on two replicas, with real races.
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { Board } from "../../../src/board/board.ts";
 import { eraseExpiredTexts } from "../../../src/board/moderation/sweep.ts";
 import { Database } from "../../../src/store/database/database.ts";
@@ -10,21 +10,14 @@ import type { Reply } from "../../support/service.ts";
 const days = 86_400_000;
 const clock = { ms: Date.parse("2026-05-01T12:00:00Z") };
 const community = "agora";
-let service: Moderated;
-let replicas: [Moderated, Moderated];
-let author: Agent;
-let moderator: Agent;
-let reporters: Agent[];
 
-beforeAll(async () => {
-  const config = { siteUrl: "https://stoa.test" };
-  const overrides = { now: () => clock.ms };
-  service = await startModerated({ config, overrides });
-  replicas = [service, await startModerated({ config, overrides, db: service.db })];
-  [author, moderator] = [await service.register(), await service.register()];
-  reporters = await Promise.all(Array.from({ length: 5 }, () => service.register()));
-  await service.found(moderator, community);
-});
+const config = { siteUrl: "https://stoa.test" };
+const overrides = { now: () => clock.ms };
+const service = await startModerated({ config, overrides });
+const replicas: [Moderated, Moderated] = [service, await startModerated({ config, overrides, db: service.db })];
+const [author, moderator] = [await service.register(), await service.register()];
+const reporters = await Promise.all(Array.from({ length: 5 }, () => service.register()));
+await service.found(moderator, community);
 
 beforeEach(() => {
   clock.ms += 1;

@@ -1,5 +1,5 @@
 // What the engine finds, in every plan, is what a plain look at every text finds; and no query is an error of the service.
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { Board, type Queryable } from "../../../src/board/board.ts";
 import { encodeSearchCursor } from "../../../src/board/search/cursor.ts";
 import { defaultIndexerPace, SearchIndexer } from "../../../src/board/search/indexer.ts";
@@ -26,30 +26,28 @@ const vocabulary = "the a of agent Straße ship 漢字 字漢 漢 node.js C++ su
 const word = () => vocabulary[Math.floor(random() ** 3 * vocabulary.length)] as string;
 const posts: { id: number; communityId: number; authorId: number; tokens: string }[] = [];
 
-beforeAll(async () => {
-  await service.register("Zeno");
-  await service.register("Aristo");
-  const { pool } = service.db;
-  await pool.query("INSERT INTO communities (name, title, description, created_at) VALUES ('small', 'Small', '', 1)");
-  const rows = Array.from({ length: 2_500 }, (_, index) => {
-    const body = Array.from({ length: 1 + Math.floor(random() * 6) }, word).join(pick([" ", " ", "-", "。"]));
-    const [communityId, authorId] = [random() < 0.1 ? 2 : 1, random() < 0.3 ? 2 : 1];
-    posts.push({ id: index + 1, communityId, authorId, tokens: tokensOf(`title\ntitle\ntitle\n${body}`) });
-    return [index + 1, communityId, authorId, "title", body, 1];
-  });
-  await pool.query("INSERT INTO posts (id, community_id, author_id, title, body, created_at) VALUES ?", [rows]);
-  const share = { looking: 1, indexing: 1 };
-  const indexer = new SearchIndexer(
-    new Board(db, Date.now),
-    { info() {}, warn() {}, error() {} },
-    { delayMs: 0, share, roundMs: 60_000, failureMs: 10 },
-  );
-  await waitUntil("a round of the indexer", () => indexer.rounds > 0);
-  await indexer.stop();
-  // The words of deleted and changed items stay in the engine's lists.
-  await pool.query("DELETE p, s FROM posts p JOIN search_posts s ON s.id = p.id WHERE p.id % 17 = 3");
-  for (const post of posts.splice(0)) if (post.id % 17 !== 3) posts.push(post);
+await service.register("Zeno");
+await service.register("Aristo");
+const { pool } = service.db;
+await pool.query("INSERT INTO communities (name, title, description, created_at) VALUES ('small', 'Small', '', 1)");
+const rows = Array.from({ length: 2_500 }, (_, index) => {
+  const body = Array.from({ length: 1 + Math.floor(random() * 6) }, word).join(pick([" ", " ", "-", "。"]));
+  const [communityId, authorId] = [random() < 0.1 ? 2 : 1, random() < 0.3 ? 2 : 1];
+  posts.push({ id: index + 1, communityId, authorId, tokens: tokensOf(`title\ntitle\ntitle\n${body}`) });
+  return [index + 1, communityId, authorId, "title", body, 1];
 });
+await pool.query("INSERT INTO posts (id, community_id, author_id, title, body, created_at) VALUES ?", [rows]);
+const share = { looking: 1, indexing: 1 };
+const indexer = new SearchIndexer(
+  new Board(db, Date.now),
+  { info() {}, warn() {}, error() {} },
+  { delayMs: 0, share, roundMs: 60_000, failureMs: 10 },
+);
+await waitUntil("a round of the indexer", () => indexer.rounds > 0);
+await indexer.stop();
+// The words of deleted and changed items stay in the engine's lists.
+await pool.query("DELETE p, s FROM posts p JOIN search_posts s ON s.id = p.id WHERE p.id % 17 = 3");
+for (const post of posts.splice(0)) if (post.id % 17 !== 3) posts.push(post);
 
 function expected(text: string, filter: { community?: string; author?: string }): number[] {
   const { required, excluded } = parseQuery(text);

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { waitUntil } from "../../support/wait.ts";
 import { type LedgerUnderTest, refusal, verifyLedger, warningOf } from "../support.ts";
 import { held, sealedDays, startGuarded, Times } from "./times.ts";
@@ -21,13 +21,10 @@ function doubts(service: LedgerUnderTest) {
   return service.log.filter(({ msg }) => String(msg).startsWith("the clock is "));
 }
 
-/** Tests leave its clocks as they should be. */
-let service: LedgerUnderTest;
 const times = new Times();
-beforeAll(async () => {
-  const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
-  ({ service } = await startGuarded(times, { config: { metrics } }));
-});
+const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
+/** Tests leave its clocks as they should be. */
+const { service } = await startGuarded(times, { config: { metrics } });
 
 describe("while the wall clock has jumped", () => {
   it.each([years, -years])("nothing is sealed for the three seconds of a jump by %i ms", async (jump) => {

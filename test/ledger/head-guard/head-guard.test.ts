@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
-import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { HeadFolder } from "../../../src/ledger/head-guard/head-folder.ts";
 import { HeadGuard } from "../../../src/ledger/head-guard/head-guard.ts";
 import { Database } from "../../../src/store/database/database.ts";
@@ -11,14 +11,11 @@ import { startGaleraRelay } from "../../support/galera-relay.ts";
 import { scratchFolder } from "../../support/scratch-folder.ts";
 import { waitUntil } from "../../support/wait.ts";
 import { fill, headSeq, refusal, startLedger, unlockReceipts, verifyLedger, warningOf } from "../support.ts";
-import { cacheOf, type Guarded, headsIn, immutable, rewind, startGuarded, storedAt } from "./support.ts";
+import { cacheOf, headsIn, immutable, rewind, startGuarded, storedAt } from "./support.ts";
 
 const never = new AbortController().signal;
 
-let ledger: Guarded;
-beforeAll(async () => {
-  ledger = await startGuarded(1);
-});
+const ledger = await startGuarded(1);
 
 /** A guard without a service. It looks at the head when it begins. */
 async function beginGuard(db: TestDatabase, dataDir: string): Promise<HeadGuard> {

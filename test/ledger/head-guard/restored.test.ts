@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { pino } from "pino";
-import { beforeAll, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { HeadFolder, headFolder } from "../../../src/ledger/head-guard/head-folder.ts";
 import { HeadGuard } from "../../../src/ledger/head-guard/head-guard.ts";
 import { Ledger } from "../../../src/ledger/ledger.ts";
@@ -99,10 +99,7 @@ it.concurrent("it is refused at a start if it is empty", async () => {
 });
 
 /** A ledger of four receipts or more. Tests restore what they remove. */
-let ledger: Guarded;
-beforeAll(async () => {
-  ledger = await startGuarded(4);
-});
+const ledger = await startGuarded(4);
 
 it.each([
   ["as far as", 2],

@@ -1,6 +1,6 @@
 // A receipt that was changed in the database is served as it is stored, and marked, so that nobody keeps it.
 import { createHash } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Receipt } from "../../../gen/stoa/v1/receipt_pb.js";
 import { waitUntil } from "../../support/wait.ts";
 import {
@@ -14,16 +14,12 @@ import {
 } from "../support.ts";
 
 const seq = 3;
-let service: LedgerUnderTest;
-let canonical: Buffer;
 
-beforeAll(async () => {
-  service = await startLedger();
-  for (let i = 0; i < 4; i++) await service.seal();
-  await unlockReceipts(service.db);
-  const [row] = await service.db.rows<{ canonical: Buffer }>("SELECT canonical FROM receipts WHERE seq = ?", [seq]);
-  canonical = row?.canonical as Buffer;
-});
+const service = await startLedger();
+for (let i = 0; i < 4; i++) await service.seal();
+await unlockReceipts(service.db);
+const [row] = await service.db.rows<{ canonical: Buffer }>("SELECT canonical FROM receipts WHERE seq = ?", [seq]);
+const canonical = row?.canonical as Buffer;
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 

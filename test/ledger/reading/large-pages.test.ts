@@ -1,17 +1,14 @@
-import { beforeAll, expect, it } from "vitest";
-import { fill, type LedgerUnderTest, startLedger } from "../support.ts";
+import { expect, it } from "vitest";
+import { fill, startLedger } from "../support.ts";
 
 const maxReplyBytes = 4 * 1024 * 1024;
 /** The evidence that becomes largest when it is escaped again; that of the others is as large as evidence may be. */
 const backslashes = "\\".repeat(32_000);
 const seqs = Array.from({ length: 61 }, (_, index) => index + 1);
 
-let service: LedgerUnderTest;
-beforeAll(async () => {
-  service = await startLedger();
-  await fill(service.db, 40, 64_000);
-  for (let count = 0; count < 20; count++) await service.seal({ evidence: { backslashes } });
-});
+const service = await startLedger();
+await fill(service.db, 40, 64_000);
+for (let count = 0; count < 20; count++) await service.seal({ evidence: { backslashes } });
 
 it("a list of large receipts has pages of 4 MiB at most, and each receipt once", async () => {
   const seen: number[] = [];

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   fill,
-  type LedgerUnderTest,
   ledgerClient,
   openLedger,
   protocols,
@@ -15,12 +14,9 @@ import {
 
 const evidence = { list: [1, "two", null, { deep: true }], unicode: "λόγος 🏛 \u0000\n", empty: {} };
 
-let service: LedgerUnderTest;
-beforeAll(async () => {
-  service = await startLedger();
-  await service.seal({ evidence });
-  await fill(service.db, 123);
-});
+const service = await startLedger();
+await service.seal({ evidence });
+await fill(service.db, 123);
 
 describe("the envelope of a receipt", () => {
   it("has each field of the contract and no other, in its form", async () => {

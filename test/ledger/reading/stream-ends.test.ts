@@ -1,20 +1,16 @@
 // How streams end, http/streams/ends.test.ts tells.
-import { beforeAll, describe, expect, it } from "vitest";
-import { fill, headSeq, type LedgerUnderTest, startLedger } from "../support.ts";
-import { type CountedDatabase, createCountedDatabase, untilQuiet } from "./database-reads.ts";
+import { describe, expect, it } from "vitest";
+import { fill, headSeq, startLedger } from "../support.ts";
+import { createCountedDatabase, untilQuiet } from "./database-reads.ts";
 import { drain, receive, take } from "./followers.ts";
 
 const total = 160;
 const size = 60_000;
 
-let db: CountedDatabase;
+const db = await createCountedDatabase();
 /** Has `total` receipts, which do not fit into the buffers of sockets. */
-let service: LedgerUnderTest;
-beforeAll(async () => {
-  db = await createCountedDatabase();
-  service = await startLedger({ db, overrides: { heartbeatMs: 20 } });
-  await fill(db, total - 1, size);
-});
+const service = await startLedger({ db, overrides: { heartbeatMs: 20 } });
+await fill(db, total - 1, size);
 
 // Each is written in a way of its own: to a stream of HTTP/2, whose window is small, by Connect to HTTP/1.1, and by our writer.
 it.each([

@@ -1,18 +1,14 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import { fill, headSeq, type LedgerUnderTest, startLedger, unlockReceipts, verifyLedger } from "../support.ts";
+import { describe, expect, it } from "vitest";
+import { fill, headSeq, startLedger, unlockReceipts, verifyLedger } from "../support.ts";
 import { drain, forms, receive, receiveParts, StreamFailure, take } from "./followers.ts";
 
 /** More than one page. */
 const backlog = 150;
 
-let a: LedgerUnderTest;
-let b: LedgerUnderTest;
-beforeAll(async () => {
-  a = await startLedger();
-  // Nothing but receipts is sent on its streams.
-  b = await startLedger({ db: a.db, overrides: { heartbeatMs: 3_600_000 } });
-  await fill(a.db, backlog - 1);
-});
+const a = await startLedger();
+// Nothing but receipts is sent on its streams.
+const b = await startLedger({ db: a.db, overrides: { heartbeatMs: 3_600_000 } });
+await fill(a.db, backlog - 1);
 
 function seqs(from: number, to: number): number[] {
   return Array.from({ length: to - from + 1 }, (_, index) => from + index);

@@ -1,18 +1,13 @@
 // When a day is over, and when its seal says that it is late: exact to the millisecond.
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { dateOf, dayMs } from "../../../src/ledger/calendar.ts";
-import type { Ledger } from "../../../src/ledger/ledger.ts";
-import { createDatabaseWithSchema, type TestDatabase } from "../../support/database.ts";
+import { createDatabaseWithSchema } from "../../support/database.ts";
 import { openLedger, TestClock, verifyLedger } from "../support.ts";
 
 const never = new AbortController().signal;
 const clock = new TestClock("2026-03-01T12:00:00Z");
-let db: TestDatabase;
-let ledger: Ledger;
-beforeAll(async () => {
-  db = await createDatabaseWithSchema();
-  ({ ledger } = await openLedger(db, clock.now));
-});
+const db = await createDatabaseWithSchema();
+const { ledger } = await openLedger(db, clock.now);
 
 /** The note of a day's receipt; undefined if the day is not sealed. */
 async function noteOf(date: string): Promise<string | undefined> {

@@ -1,10 +1,9 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { LedgerOperatorService } from "../../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { startService } from "../../support/service.ts";
 import {
   asOperator,
-  type LedgerUnderTest,
   ledgerClient,
   operatorToken,
   protocols,
@@ -16,10 +15,7 @@ import {
 } from "../support.ts";
 
 const clock = new TestClock("2026-03-05T13:37:00.250Z");
-let service: LedgerUnderTest;
-beforeAll(async () => {
-  service = await startLedger({ clock, config: { ledgerEpoch: "2026-03-01" } });
-});
+const service = await startLedger({ clock, config: { ledgerEpoch: "2026-03-01" } });
 
 /** Seals over Connect JSON with a bare HTTP client, which can send values that other encodings cannot express. */
 async function sealJson(body: unknown, token: string | undefined = operatorToken) {

@@ -1,6 +1,6 @@
 // Several sessions in one call, all or none: what is sealed, what is refused and how, and races through three replicas.
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { LedgerOperatorService } from "../../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { LedgerService } from "../../../gen/stoa/v1/ledger_service_pb.js";
 import type { Receipt } from "../../../gen/stoa/v1/receipt_pb.js";
@@ -19,15 +19,15 @@ import {
 } from "../support.ts";
 
 const dataDir = scratchFolder();
-let replicas: [LedgerUnderTest, LedgerUnderTest, LedgerUnderTest];
-let service: LedgerUnderTest;
 
-beforeAll(async () => {
-  const overrides = { guardStoreMs: 100_000, sealsDays: false };
-  service = await startLedger({ config: { dataDir }, overrides });
-  const { db } = service;
-  replicas = [service, await startLedger({ db, overrides }), await startLedger({ db, overrides })];
-});
+const overrides = { guardStoreMs: 100_000, sealsDays: false };
+const service = await startLedger({ config: { dataDir }, overrides });
+const { db } = service;
+const replicas: [LedgerUnderTest, LedgerUnderTest, LedgerUnderTest] = [
+  service,
+  await startLedger({ db, overrides }),
+  await startLedger({ db, overrides }),
+];
 
 const session = (book: string, more: SessionSeed = {}) => ({
   book,

@@ -1,6 +1,6 @@
 // The alarm is stored in the database, so that every replica knows it, also after a restart.
 import { pino } from "pino";
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { Alarm } from "../../../src/ledger/verification/alarm.ts";
 import { chainStart } from "../../../src/receipt/verify.ts";
 import { Database } from "../../../src/store/database/database.ts";
@@ -21,14 +21,10 @@ const refuseUpdates =
   "CREATE TRIGGER refuse BEFORE UPDATE ON ledger_verification FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'";
 
 /** Two replicas. Each test ends with a chain of six receipts or more that has verified as a whole. */
-let target: LedgerUnderTest;
+const target = await startLedger();
 /** Looks at the database all the time, while the other one looks only when it is asked. */
-let quick: LedgerUnderTest;
-beforeAll(async () => {
-  target = await startLedger();
-  quick = await startLedger({ db: target.db, overrides: { databaseLookMs: 20 } });
-  await fill(target.db, 5);
-});
+const quick = await startLedger({ db: target.db, overrides: { databaseLookMs: 20 } });
+await fill(target.db, 5);
 
 afterEach(async () => {
   expect((await verify(target)).verify_ok).toBe(true);

@@ -4,16 +4,13 @@ import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import canonicalize from "canonicalize";
 import fc from "fast-check";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { LedgerOperatorService } from "../../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { parseJson } from "../../../src/receipt/parse.ts";
 import { misleadEngine } from "../../receipt/misread-names.ts";
-import { asOperator, type LedgerUnderTest, ledgerClient, protocols, refusal, startLedger } from "../support.ts";
+import { asOperator, ledgerClient, protocols, refusal, startLedger } from "../support.ts";
 
-let service: LedgerUnderTest;
-beforeAll(async () => {
-  service = await startLedger();
-});
+const service = await startLedger();
 
 const own = { session: "2026-01-05", source: "feed:test" };
 

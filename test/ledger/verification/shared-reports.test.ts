@@ -1,15 +1,12 @@
 // A good report of a verification is reused for some seconds. It says its age, and never hides a newer receipt.
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { LedgerService } from "../../../gen/stoa/v1/ledger_service_pb.js";
 import { waitUntil } from "../../support/wait.ts";
-import { damageHash, type LedgerUnderTest, startLedger, TestClock } from "../support.ts";
+import { damageHash, startLedger, TestClock } from "../support.ts";
 
-let service: LedgerUnderTest;
+let service = await startLedger({ overrides: { verificationAgeMs: 3_600_000 } });
 /** The newest receipt; each test seals one of its own, which ends the reuse of older reports. */
 let seq: number;
-beforeAll(async () => {
-  service = await startLedger({ overrides: { verificationAgeMs: 3_600_000 } });
-});
 const seal = async () => {
   seq = Number((await service.seal()).seq);
 };

@@ -1,5 +1,5 @@
 // Verifications that several callers ask for at the same time.
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { exchangeHttp2, openSession } from "../../http/recorded/exchange.ts";
 import { afterFile } from "../../support/after-file.ts";
 import { waitUntil } from "../../support/wait.ts";
@@ -10,18 +10,13 @@ const count = 41;
 // The guard reads receipts, too, and would wait among the readers that these tests count.
 const guardLookMs = 3_600_000;
 
-let target: LedgerUnderTest;
+const target = await startLedger({ overrides: { guardLookMs } });
+await fill(target.db, count - 1);
+const reusing = { guardLookMs, verificationAgeMs: 3_600_000 };
 /** These two reuse a report, which a call gets that reads the head so late that the run has ended: it only says its age. */
-let patient: LedgerUnderTest;
+const patient = await startLedger({ db: target.db, overrides: reusing });
 /** Its callers wait only shortly for each other. */
-let impatient: LedgerUnderTest;
-beforeAll(async () => {
-  target = await startLedger({ overrides: { guardLookMs } });
-  await fill(target.db, count - 1);
-  const reusing = { guardLookMs, verificationAgeMs: 3_600_000 };
-  patient = await startLedger({ db: target.db, overrides: reusing });
-  impatient = await startLedger({ db: target.db, overrides: { ...reusing, verificationWaitMs: 30 } });
-});
+const impatient = await startLedger({ db: target.db, overrides: { ...reusing, verificationWaitMs: 30 } });
 
 /** The reply of a run, without the age that its report has for a caller. */
 const reportOf = ({ body: { age_seconds: _, ...report } }: { body: Record<string, unknown> }) => report;

@@ -1,14 +1,12 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type ThreadOptions, verifyInThreads } from "../../../src/ledger/verification/threads.ts";
 import { startBefore, verifyFrom } from "../../../src/ledger/verification/verification.ts";
 import { canonicalize } from "../../../src/receipt/canonical.ts";
 import { chainStart } from "../../../src/receipt/verify.ts";
-import type { Database } from "../../../src/store/database/database.ts";
-import type { Queryable } from "../../../src/store/database/queryable.ts";
 import type { LooseDocument } from "../../receipt/chain.ts";
-import { createDatabaseWithSchema, type TestDatabase } from "../../support/database.ts";
+import { createDatabaseWithSchema } from "../../support/database.ts";
 import { fill, openLedger, type StoredRow, unlockReceipts } from "../support.ts";
 
 /** The receipts are so long that four are read at once. */
@@ -18,25 +16,18 @@ const length = 45;
 const rangeLength = 12;
 const never = new AbortController().signal;
 
-let db: TestDatabase;
-let database: Database;
-let reader: Queryable;
-let rows: StoredRow[];
-beforeAll(async () => {
-  db = await createDatabaseWithSchema();
-  await fill(db, length - 1, size);
-  ({ database } = await openLedger(db));
-  reader = database.longReader(never);
-  always = { address: db.config, signal: never, onFailure, minReceipts: 0, rangeLength };
-  rows = await db.rows<StoredRow>("SELECT seq, hash, prev_hash, canonical FROM receipts ORDER BY seq");
-  await unlockReceipts(db);
-});
-
 /** Fails the test if a thread fails unexpectedly. */
 const onFailure = (error: unknown) => {
   throw error;
 };
-let always: ThreadOptions;
+
+const db = await createDatabaseWithSchema();
+await fill(db, length - 1, size);
+const { database } = await openLedger(db);
+const reader = database.longReader(never);
+const always: ThreadOptions = { address: db.config, signal: never, onFailure, minReceipts: 0, rangeLength };
+const rows = await db.rows<StoredRow>("SELECT seq, hash, prev_hash, canonical FROM receipts ORDER BY seq");
+await unlockReceipts(db);
 
 async function insert(stored: StoredRow[]): Promise<void> {
   for (const { seq, hash, prev_hash, canonical } of stored) {

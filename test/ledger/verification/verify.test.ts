@@ -1,27 +1,13 @@
 import { createHash } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { TestDatabase } from "../../support/database.ts";
-import {
-  fill,
-  type LedgerUnderTest,
-  type StoredRow,
-  startLedger,
-  unlockReceipts,
-  verifyLedger,
-  zeros,
-} from "../support.ts";
+import { fill, type StoredRow, startLedger, unlockReceipts, verifyLedger, zeros } from "../support.ts";
 
 const length = 12;
 
-let service: LedgerUnderTest;
-let db: TestDatabase;
-let rows: StoredRow[];
-beforeAll(async () => {
-  service = await startLedger();
-  db = service.db;
-  await fill(db, length - 1);
-  rows = await db.rows<StoredRow>("SELECT seq, hash, prev_hash, canonical FROM receipts ORDER BY seq");
-});
+const service = await startLedger();
+const { db } = service;
+await fill(db, length - 1);
+const rows = await db.rows<StoredRow>("SELECT seq, hash, prev_hash, canonical FROM receipts ORDER BY seq");
 
 const hashOf = (seq: number) => (seq === 0 ? zeros : (rows[seq - 1] as StoredRow).hash);
 

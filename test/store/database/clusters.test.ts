@@ -1,5 +1,5 @@
 // Calls go on when the server behind an address leaves, becomes read-only, or is another one.
-import { beforeAll, beforeEach, expect, it, onTestFinished } from "vitest";
+import { beforeEach, expect, it, onTestFinished } from "vitest";
 import { StoaError } from "../../../src/errors.ts";
 import { Database } from "../../../src/store/database/database.ts";
 import type { Queryable } from "../../../src/store/database/queryable.ts";
@@ -9,15 +9,11 @@ import { startGaleraRelay } from "../../support/galera-relay.ts";
 import { waitUntil } from "../../support/wait.ts";
 
 const never = new AbortController().signal;
-let test: TestDatabase;
-/** A database that seems to be a node of a Galera cluster. */
-let galera: TestDatabase["config"];
 
-beforeAll(async () => {
-  test = await createTestDatabase();
-  await test.rows("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB");
-  galera = (await startGaleraRelay(test.config)).config;
-});
+const test = await createTestDatabase();
+await test.rows("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB");
+/** A database that seems to be a node of a Galera cluster. */
+const galera = (await startGaleraRelay(test.config)).config;
 beforeEach(async () => {
   await test.rows("DELETE FROM t");
   await test.rows("INSERT INTO t VALUES (1, 0)");

@@ -4,29 +4,22 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createPool, type PoolConnection } from "mysql2/promise";
-import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { afterAll, expect, it, onTestFinished } from "vitest";
 import type { DatabaseConfig } from "../../../src/config/config.ts";
-import { type PrivateServer, startPrivateServer } from "../../../src/private-database/server/private-server.ts";
+import { startPrivateServer } from "../../../src/private-database/server/private-server.ts";
 import { ensureDatabase } from "../../../src/private-database/setup/ensure-database.ts";
 import { DatabaseWatch } from "../../../src/store/database/database-watch.ts";
-import { openDatabase, type TestDatabase } from "../../support/open-database.ts";
-import { type Service, startService } from "../../support/service.ts";
+import { openDatabase } from "../../support/open-database.ts";
+import { startService } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
 
-let folder: string;
-let server: PrivateServer;
-let db: TestDatabase;
-let service: Service;
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "stoa-watch-"));
-  server = await startPrivateServer({ dataDir: folder, log: () => {} });
-  const account = { socketPath: server.socketPath, user: server.user };
-  await ensureDatabase(account, "stoa");
-  const config: DatabaseConfig = { ...account, database: "stoa" };
-  db = openDatabase(config, 1);
-  service = await startService({ db, overrides: { databaseLookMs: 50 } });
-});
+const folder = mkdtempSync(join(tmpdir(), "stoa-watch-"));
+const server = await startPrivateServer({ dataDir: folder, log: () => {} });
+const account = { socketPath: server.socketPath, user: server.user };
+await ensureDatabase(account, "stoa");
+const config: DatabaseConfig = { ...account, database: "stoa" };
+const db = openDatabase(config, 1);
+const service = await startService({ db, overrides: { databaseLookMs: 50 } });
 
 afterAll(async () => {
   await service.app.close();

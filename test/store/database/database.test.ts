@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { createTestDatabase } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait.ts";
 
 const never = new AbortController().signal;
-let test: TestDatabase;
-let db: Database;
 
-beforeAll(async () => {
-  test = await createTestDatabase();
-  await test.rows("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB");
-  await test.rows("INSERT INTO t VALUES (1, 0), (2, 0)");
-  db = new Database({ address: test.config, connections: 8 });
-});
+const test = await createTestDatabase();
+await test.rows("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB");
+await test.rows("INSERT INTO t VALUES (1, 0), (2, 0)");
+const db = new Database({ address: test.config, connections: 8 });
 afterAll(() => db.close());
 
 const numberAt = async (id: number) => (await test.rows<{ n: number }>("SELECT n FROM t WHERE id = ?", [id]))[0]?.n;

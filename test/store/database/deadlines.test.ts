@@ -2,7 +2,6 @@
 // that ends has met its time limit: no test measures how long it took.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
-import type { TestDatabase } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait.ts";
 import {
   add,
@@ -18,10 +17,7 @@ import {
   untilDone,
 } from "./rows.ts";
 
-let test: TestDatabase;
-beforeAll(async () => {
-  test = await createRows();
-});
+const test = await createRows();
 beforeEach(() => resetRows(test));
 
 /** Returns the statements that run in this test's database, without this query itself. */

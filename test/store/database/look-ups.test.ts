@@ -1,19 +1,16 @@
 // Look-ups of single rows, whose callers share statements.
-import { beforeAll, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { Database, type LookUp } from "../../../src/store/database/database.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { createTestDatabase } from "../../support/database.ts";
 
 const never = new AbortController().signal;
 /** How many statements run at a time. */
 const concurrency = 2;
 const size = 4;
 
-let test: TestDatabase;
-beforeAll(async () => {
-  test = await createTestDatabase();
-  await test.rows("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(9) NOT NULL)");
-  await test.rows("INSERT INTO t VALUES (1, 'one'), (2, 'two'), (3, 'three'), (4, 'four'), (5, 'five'), (6, 'six')");
-});
+const test = await createTestDatabase();
+await test.rows("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(9) NOT NULL)");
+await test.rows("INSERT INTO t VALUES (1, 'one'), (2, 'two'), (3, 'three'), (4, 'four'), (5, 'five'), (6, 'six')");
 
 interface Held {
   find: LookUp<number, string>;

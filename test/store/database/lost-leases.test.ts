@@ -1,21 +1,17 @@
 // A caller that has lost its connection leaves the next user of that connection alone.
-import { beforeAll, beforeEach, expect, it, onTestFinished } from "vitest";
+import { beforeEach, expect, it, onTestFinished } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
 import type { Queryable } from "../../../src/store/database/queryable.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
-import { type GaleraRelay, startGaleraRelay } from "../../support/galera-relay.ts";
+import { startGaleraRelay } from "../../support/galera-relay.ts";
 import { waitUntil } from "../../support/wait.ts";
 
 const never = new AbortController().signal;
-let test: TestDatabase;
-/** On a cluster, work that reads from one server keeps its connection. */
-let galera: GaleraRelay;
 
-beforeAll(async () => {
-  test = await createTestDatabase();
-  await test.rows("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB");
-  galera = await startGaleraRelay(test.config);
-});
+const test = await createTestDatabase();
+await test.rows("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB");
+/** On a cluster, work that reads from one server keeps its connection. */
+const galera = await startGaleraRelay(test.config);
 
 beforeEach(() => test.rows("REPLACE INTO t VALUES (1, 0)"));
 

@@ -1,15 +1,11 @@
 // Calls that wait for a connection: in their order, not for ever, and not any number of them.
-import { beforeAll, beforeEach, expect, it, onTestFinished } from "vitest";
+import { beforeEach, expect, it, onTestFinished } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
 import { parties } from "../../../src/timing/parties.ts";
-import type { TestDatabase } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait.ts";
 import { createRows, failure, longMs, read, resetRows, timeoutMs, unavailable } from "./rows.ts";
 
-let test: TestDatabase;
-beforeAll(async () => {
-  test = await createRows();
-});
+const test = await createRows();
 beforeEach(() => resetRows(test));
 
 /** A database with one connection for reads, which a read holds until `release` is called. */

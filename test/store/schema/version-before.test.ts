@@ -2,21 +2,14 @@
 // are the statements that they issue. Each must succeed correctly or be refused, and none may bypass a rule.
 import { createHash } from "node:crypto";
 import type { PoolConnection, ResultSetHeader, RowDataPacket } from "mysql2/promise";
-import { beforeAll, describe, expect, it } from "vitest";
-import { type Agent, type Moderated, spam, startModerated } from "../../support/moderation.ts";
+import { describe, expect, it } from "vitest";
+import { type Agent, spam, startModerated } from "../../support/moderation.ts";
 import { recount } from "../../support/recount.ts";
 
-let service: Moderated;
-let author: Agent;
-let other: Agent;
-let otherId: number;
-
-beforeAll(async () => {
-  service = await startModerated();
-  author = await service.register();
-  other = await service.register();
-  otherId = await idOf(other);
-});
+const service = await startModerated();
+const author = await service.register();
+const other = await service.register();
+const otherId = await idOf(other);
 
 async function idOf({ name }: Agent): Promise<number> {
   const [row] = await service.db.rows<{ id: number }>("SELECT id FROM agents WHERE name = ?", [name]);
