@@ -67,6 +67,11 @@ export function badInput(field: string | undefined, message: string): StoaError 
   return new StoaError("bad_input", message, { field });
 }
 
+/** The refusal of a caller who is known and may not do this. */
+export function forbidden(message: string): StoaError {
+  return new StoaError("forbidden", message);
+}
+
 /** @param field the input that named what was not found, if one did */
 export function notFound(message: string, field?: string): StoaError {
   return new StoaError("not_found", message, { field });

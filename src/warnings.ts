@@ -18,8 +18,7 @@ export class Warnings {
 
   /** All current warnings in one text; undefined when there are none. */
   get text(): string | undefined {
-    const texts = this.#sources.flatMap(({ read }) => read() ?? []);
-    return texts.length === 0 ? undefined : texts.join(" ");
+    return this.#sources.flatMap(({ read }) => read() ?? []).join(" ") || undefined;
   }
 
   /** For each source 1 while it warns, else 0. */

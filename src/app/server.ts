@@ -60,8 +60,7 @@ export async function createStoaServer(startup: Startup, parts: ServedParts): Pr
   });
   const checkAll: CheckReady = async (signal) => {
     const newer = await checkReady(database.db, ledger, signal);
-    const texts = [newer, warnings.text].filter((text) => text !== undefined);
-    return texts.length === 0 ? undefined : texts.join(" ");
+    return [newer, warnings.text].filter(Boolean).join(" ") || undefined;
   };
   const readiness = new Readiness(checkAll, log, shutdown.signal, shutdown.announced);
   const server = await createServer({

@@ -1,4 +1,4 @@
-import { StoaError } from "../errors.ts";
+import { forbidden } from "../errors.ts";
 import {
   type CommentPosition,
   type CommentRange,
@@ -60,7 +60,7 @@ export async function createComment(
   const { postId, body, parentId } = input;
   const post = await lockCommented(tx, postId);
   if (post === undefined) throw await noSuchPost(tx, postId);
-  if (post.locked !== 0) throw new StoaError("forbidden", "This post is locked: it takes no more comments.");
+  if (post.locked !== 0) throw forbidden("This post is locked: it takes no more comments.");
   const parentAuthorId = parentId === null ? null : await findCommentAuthor(tx, parentId, postId);
   if (parentAuthorId === undefined) throw await noSuchParent(tx, postId, parentId ?? 0);
   const authorId = caller.id;

@@ -1,5 +1,5 @@
 import { Right } from "../../gen/stoa/v1/options_pb.js";
-import { StoaError } from "../errors.ts";
+import { forbidden } from "../errors.ts";
 
 /** Whom a receipt names as its maker. */
 export interface Actor {
@@ -52,7 +52,3 @@ const names: Record<Right, string> = {
   [Right.MODERATE]: "moderate",
   [Right.READ_REPORTS]: "read reports",
 };
-
-function forbidden(message: string): StoaError {
-  return new StoaError("forbidden", message);
-}

@@ -62,5 +62,5 @@ function warningFor(part: Part, asked: Part, members: Members): string | undefin
   if (part.bodyChars !== asked.bodyChars) {
     sentences.push(`Bodies are cut to ${part.bodyChars} characters, so that the reply has at most 40 KB.`);
   }
-  return sentences.length === 0 ? undefined : sentences.join(" ");
+  return sentences.join(" ") || undefined;
 }

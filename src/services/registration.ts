@@ -1,6 +1,6 @@
 import { createSecretCheck } from "../calls/secrets.ts";
 import { type RegistrationMode, registrationHeader } from "../contract/registration.ts";
-import { StoaError } from "../errors.ts";
+import { forbidden, StoaError } from "../errors.ts";
 
 /**
  * Creates the check of who may register agents. It runs before the body of a registration is read.
@@ -15,7 +15,7 @@ export function createRegistrationCheck(
   if (mode === "open") return () => {};
   if (mode === "closed") {
     return () => {
-      throw new StoaError("forbidden", "Registration is closed on this board.");
+      throw forbidden("Registration is closed on this board.");
     };
   }
   if (token === undefined) throw new Error("Registration needs a token, and there is none.");

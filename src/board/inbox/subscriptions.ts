@@ -1,4 +1,4 @@
-import { badInput, StoaError } from "../../errors.ts";
+import { badInput, forbidden } from "../../errors.ts";
 import { findAgentByName } from "../../store/tables/agents.ts";
 import { openInbox } from "../../store/tables/inboxes.ts";
 import { postStands } from "../../store/tables/posts.ts";
@@ -56,7 +56,7 @@ export async function subscribe(unit: Unit, caller: Caller, followed: Followed):
     return { since, target, count };
   }
   if (count >= maxSubscriptions) {
-    throw new StoaError("forbidden", `An agent has at most ${maxSubscriptions} subscriptions. End one first.`);
+    throw forbidden(`An agent has at most ${maxSubscriptions} subscriptions. End one first.`);
   }
   await insertSubscription(tx, key, now);
   return { since: now, target, count: count + 1 };

@@ -1,3 +1,4 @@
+import { forbidden } from "../../errors.ts";
 import type { Tx } from "../../store/database/queryable.ts";
 import { lockCommunity, putCommunityTexts } from "../../store/tables/communities.ts";
 import {
@@ -15,7 +16,7 @@ import { commitToEdit, logEdit } from "../logged/entries.ts";
 import { noAgentNamed } from "../missing.ts";
 import { textOfCommunity, updateInSearch } from "../search/index-items.ts";
 import { recordAct } from "./record.ts";
-import { forbidden, type Moderator } from "./roles.ts";
+import type { Moderator } from "./roles.ts";
 
 export type { ModeratorRow } from "../../store/tables/moderators.ts";
 

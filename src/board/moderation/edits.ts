@@ -1,3 +1,4 @@
+import { forbidden } from "../../errors.ts";
 import { lockComment, putCommentText } from "../../store/tables/comments.ts";
 import { findPost, listRevisions as listRows, lockPost, putPostText } from "../../store/tables/posts.ts";
 import { findRemovedPost } from "../../store/tables/removed-posts.ts";
@@ -13,7 +14,6 @@ import { updateInSearch } from "../search/index-items.ts";
 import { versionOf as commentVersion, showComment } from "./comments.ts";
 import { versionOf as postVersion, showPost } from "./posts.ts";
 import { keepEdited } from "./reported.ts";
-import { forbidden } from "./roles.ts";
 
 const revisionsPerPage = 1000;
 

@@ -1,4 +1,5 @@
 // What moderators still see of a reported text after its author has changed or deleted it.
+import { forbidden } from "../../errors.ts";
 import { lockComment } from "../../store/tables/comments.ts";
 import { lockPost } from "../../store/tables/posts.ts";
 import { lockRemovedComment } from "../../store/tables/removed-comments.ts";
@@ -14,7 +15,6 @@ import {
 import { isReported, isVersionReported } from "../../store/tables/reports.ts";
 import type { Unit } from "../board.ts";
 import { beginCleanUp } from "./clean-up.ts";
-import { forbidden } from "./roles.ts";
 import { erasedAtOnce } from "./words.ts";
 
 /** For how long moderators see a reported text after its author's edit or deletion, in milliseconds. */

@@ -1,4 +1,4 @@
-import { badInput, StoaError } from "../../errors.ts";
+import { badInput, forbidden } from "../../errors.ts";
 import { findModerator } from "../../store/tables/moderators.ts";
 import type { NewRemoval } from "../../store/tables/removed-posts.ts";
 import type { Caller } from "../agents.ts";
@@ -72,9 +72,4 @@ export async function checkRestorer(
   if (removedBy === "operator") {
     throw forbidden("The operator removed this; only the operator restores it.");
   }
-}
-
-/** The refusal of a caller who is known and may not do this. */
-export function forbidden(message: string): StoaError {
-  return new StoaError("forbidden", message);
 }

@@ -124,8 +124,7 @@ export class ClockGuard {
 }
 
 function joined(reasons: (string | undefined)[]): string | undefined {
-  const given = reasons.filter((reason) => reason !== undefined);
-  return given.length === 0 ? undefined : given.join(" ");
+  return reasons.filter(Boolean).join(" ") || undefined;
 }
 
 function describeJump(jumpMs: number): string | undefined {

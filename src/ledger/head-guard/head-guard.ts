@@ -87,8 +87,7 @@ export class HeadGuard {
 
   /** What an operator should know; undefined if all is well. */
   get warning(): string | undefined {
-    const texts = [this.#problem, this.#store.damage, this.#store.fault].filter((text) => text !== undefined);
-    return texts.length === 0 ? undefined : texts.join(" ");
+    return [this.#problem, this.#store.damage, this.#store.fault].filter(Boolean).join(" ") || undefined;
   }
 
   /** The newest receipt that is in the file and, as far as is known, in the chain. */

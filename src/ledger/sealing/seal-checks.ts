@@ -41,6 +41,6 @@ export class SealChecks {
       const reason = await check(signal, isApproved);
       if (reason !== undefined) reasons.push(reason);
     }
-    return reasons.length === 0 ? undefined : reasons.join(" ");
+    return reasons.join(" ") || undefined;
   }
 }
