@@ -1,14 +1,11 @@
 // The cost of pages of feeds, also at offsets and cursors that the caller chooses, in rows that the engine reads. EXPLAIN differs
 // between the engines; these counters do not.
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { encodeCursor } from "../../src/board/cursors.ts";
 import { type FeedQuery, listFeed } from "../../src/board/feeds.ts";
-import { Database } from "../../src/store/database/database.ts";
-import type { Reader } from "../../src/store/database/queryable.ts";
-import { migrate } from "../../src/store/schema/migrate.ts";
 import { bandEndsMs } from "../../src/store/tables/age-bands.ts";
 import { measure } from "../support/cost.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createDatabaseWithSchema, openStore } from "../support/database.ts";
 import { type BarePost, insertCommunities, insertPosts, randomNumbers } from "../support/posts.ts";
 
 const size = 12_000;
@@ -16,29 +13,20 @@ const limit = 25;
 const day = 86_400_000;
 const now = Date.UTC(2026, 5, 1);
 const bandOf = (age: number) => bandEndsMs.filter((end) => age > end).length;
-let test: TestDatabase;
-let reader: Reader;
 
+const test = await createDatabaseWithSchema();
+await insertCommunities(test, ["small"]);
+const next = randomNumbers(7);
 /** Two years of posts, most of them in `general`. The best ones are just outside each window, where a search by score begins. */
-beforeAll(async () => {
-  test = await createTestDatabase();
-  const db = new Database({ address: test.config, connections: 1 });
-  await migrate(db, { log: () => {} });
-  await insertCommunities(test, ["small"]);
-  const next = randomNumbers(7);
-  const posts: BarePost[] = Array.from({ length: size }, (_, i) => {
-    const age = Math.floor((1 - i / size) * 730 * day);
-    const justOutside = bandEndsMs.findIndex((end) => age > end && age <= end * 1.5);
-    const upvotes = Math.floor(next() * 1_000) + 1_000 * (1 + justOutside);
-    return { communityId: next() < 0.9 ? 1 : 2, upvotes, downvotes: 0, createdAt: now - age, band: bandOf(age) };
-  });
-  await insertPosts(test, posts);
-  await test.rows(
-    "UPDATE communities SET post_count = (SELECT COUNT(*) FROM posts WHERE community_id = communities.id)",
-  );
-  reader = db.longReader(new AbortController().signal);
-  return () => db.close();
+const posts: BarePost[] = Array.from({ length: size }, (_, i) => {
+  const age = Math.floor((1 - i / size) * 730 * day);
+  const justOutside = bandEndsMs.findIndex((end) => age > end && age <= end * 1.5);
+  const upvotes = Math.floor(next() * 1_000) + 1_000 * (1 + justOutside);
+  return { communityId: next() < 0.9 ? 1 : 2, upvotes, downvotes: 0, createdAt: now - age, band: bandOf(age) };
 });
+await insertPosts(test, posts);
+await test.rows("UPDATE communities SET post_count = (SELECT COUNT(*) FROM posts WHERE community_id = communities.id)");
+const reader = openStore(test, 1).longReader(new AbortController().signal);
 
 const feeds: Pick<FeedQuery, "sort" | "window">[] = [
   { sort: "hot", window: "all" },

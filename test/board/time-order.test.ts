@@ -1,7 +1,6 @@
 // Servers of a cluster give out ids in orders of their own. Lists by time go by the time, and the id only breaks ties.
 import { describe, expect, it } from "vitest";
-import { Database } from "../../src/store/database/database.ts";
-import { afterFile } from "../support/after-file.ts";
+import { openStore } from "../support/database.ts";
 import { someoneWaits } from "../support/locks.ts";
 import { spam, startModerated } from "../support/moderation.ts";
 import { recountLines } from "./recount/lines.ts";
@@ -176,8 +175,7 @@ describe("while clocks differ", () => {
 
   it("a recount minds neither a reply with a lower id than its parent, nor one with an earlier time", async () => {
     const [low, high] = items.toSorted((a, b) => a.id - b.id) as [Item, Item];
-    const db = new Database({ address: service.db.config, connections: 1 });
-    afterFile(() => db.close());
+    const db = openStore(service.db, 1);
     const set = ({ id }: Item, parentId: number, createdAt: number) =>
       service.db.rows(`UPDATE comments SET parent_id = ${parentId}, created_at = ${createdAt} WHERE id = ${id}`);
     const problems = async (reply: Item, answered: Item, difference: number) => {

@@ -1,13 +1,10 @@
 // Top feeds of a time window equal a plain sort of all posts, whatever bands the posts are in and however they move.
 import fc from "fast-check";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { moveAgedPosts } from "../../src/board/aging.ts";
 import { Board } from "../../src/board/board.ts";
 import { listFeed } from "../../src/board/feeds.ts";
-import { Database } from "../../src/store/database/database.ts";
-import type { Reader } from "../../src/store/database/queryable.ts";
-import { migrate } from "../../src/store/schema/migrate.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createDatabaseWithSchema, openStore } from "../support/database.ts";
 import { type BarePost, insertCommunities, insertPosts } from "../support/posts.ts";
 
 const minute = 60_000;
@@ -19,18 +16,10 @@ const windows = { day, week: 7 * day, month: 30 * day, year: 365 * day };
 type Window = keyof typeof windows;
 const communities = ["general", "second", "third"];
 
-let test: TestDatabase;
-let db: Database;
-let reader: Reader;
-
-beforeAll(async () => {
-  test = await createTestDatabase();
-  db = new Database({ address: test.config, connections: 2 });
-  reader = db.longReader(signal);
-  await migrate(db, { log: () => {} });
-  await insertCommunities(test, communities.slice(1));
-  return () => db.close();
-});
+const test = await createDatabaseWithSchema();
+const db = openStore(test, 2);
+const reader = db.longReader(signal);
+await insertCommunities(test, communities.slice(1));
 
 /** Replaces all posts. The first one gets the id 1. */
 async function replacePosts(posts: BarePost[]): Promise<void> {

@@ -8,9 +8,9 @@ import { CreatePostResponseSchema } from "../../gen/stoa/v1/post_service_pb.js";
 import { Board } from "../../src/board/board.ts";
 import { eraseExpiredTexts, finishRemovals } from "../../src/board/moderation/sweep.ts";
 import type { SweepTask } from "../../src/board/sweep.ts";
-import { Database } from "../../src/store/database/database.ts";
 import { replyCheck } from "../../src/store/tables/reply-check.ts";
 import { TestClock } from "../ledger/support.ts";
+import { openStore } from "../support/database.ts";
 import { everythingStored, spam, startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
 
@@ -31,10 +31,8 @@ const ask = async (path: string, method: string, key: string, idempotencyKey: st
 };
 
 /** Does now what the service does every few seconds. */
-async function sweep(task: SweepTask): Promise<void> {
-  const db = new Database({ address: service.db.config, connections: 1 });
-  await task(new Board(db, clock.now), new AbortController().signal).finally(() => db.close());
-}
+const board = new Board(openStore(service.db, 1), clock.now);
+const sweep = (task: SweepTask) => task(board, new AbortController().signal);
 
 /** The two kinds of things that can be removed, made under an idempotency key. */
 const kinds = {

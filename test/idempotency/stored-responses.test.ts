@@ -3,9 +3,9 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { Board } from "../../src/board/board.ts";
 import { sweepResponses } from "../../src/idempotency/response-sweep.ts";
-import { Database } from "../../src/store/database/database.ts";
 import { TestClock } from "../ledger/support.ts";
 import { askText } from "../services/replays.ts";
+import { openStore } from "../support/database.ts";
 import { rowCounts } from "../support/recount.ts";
 import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
@@ -155,7 +155,7 @@ describe("a reply", () => {
   });
 
   it("is swept after its day, in batches, by any number of replicas at once", async () => {
-    const db = new Database({ address: service.db.config, connections: 8 });
+    const db = openStore(service.db, 8);
     const board = new Board(db, clock.now);
     clock.ms += 25 * hour;
     await sweepResponses(board, never);
@@ -185,6 +185,5 @@ describe("a reply", () => {
     // The service's own sweep may still hold some.
     await waitUntil("the last batch", async () => (await keptRows()) <= 1);
     expect(await post("Younger", key)).toMatchObject({ replayed: "true" });
-    await db.close();
   });
 });

@@ -12,9 +12,8 @@ import type { Receipt } from "../../gen/stoa/v1/receipt_pb.js";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import type { SealChecks } from "../../src/ledger/sealing/seal-checks.ts";
 import { sealSession } from "../../src/ledger/sealing/session.ts";
-import { Database } from "../../src/store/database/database.ts";
-import { afterFile } from "../support/after-file.ts";
 import type { TestDatabase } from "../support/database.ts";
+import { openStore } from "../support/database.ts";
 import { type Service, type ServiceOptions, startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
@@ -105,8 +104,7 @@ export async function refusal(call: Promise<unknown>): Promise<{ code: string; e
 
 /** Opens the ledger itself on a database with the schema, without a server or a clock around it. */
 export async function openLedger(db: TestDatabase, now: () => number = Date.now, sealChecks?: SealChecks) {
-  const database = new Database({ address: db.config, connections: 4 });
-  afterFile(() => database.close());
+  const database = openStore(db, 4);
   const ledger = await Ledger.open({
     db: database,
     now,

@@ -5,12 +5,10 @@ import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import { makeKey } from "../../src/log/key-file.ts";
-import { Database } from "../../src/store/database/database.ts";
 import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
 import { TestClock, verifyLedger } from "../ledger/support.ts";
 import { operateWith } from "../operator/support.ts";
-import { afterFile } from "../support/after-file.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createTestDatabase, openStore, type TestDatabase } from "../support/database.ts";
 import { beginTestLog, publishAll, startLogReplica, untilPublished } from "../support/log.ts";
 import { urlOf } from "../support/process.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
@@ -106,8 +104,7 @@ describe.concurrent("a restored backup from before the log", () => {
 
   it("no day is sealed without the log before it is put back", async () => {
     const db = await restore(dataDir);
-    const database = new Database({ address: db.config, connections: 2 });
-    afterFile(() => database.close());
+    const database = openStore(db, 2);
     const clock = new TestClock(new Date(Date.now() + 86_400_000).toISOString());
     const { days } = await Ledger.open({ db: database, now: clock.now, log: pino({ level: "silent" }) });
     const { signal } = new AbortController();

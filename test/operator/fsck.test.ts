@@ -1,11 +1,10 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { Database } from "../../src/store/database/database.ts";
 import { describeSchema } from "../../src/store/schema/schema-dump.ts";
 import { Load } from "../hammer/load.ts";
 import { operatorToken } from "../ledger/support.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { createTestDatabase, openStore } from "../support/database.ts";
 import { publishAll, startLogReplica } from "../support/log.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
 import { startService } from "../support/service.ts";
@@ -118,10 +117,9 @@ it("fsck finds missing parts of the schema, and restores triggers and computed c
     "ALTER TABLE posts ADD CONSTRAINT posts_in_community FOREIGN KEY (community_id) REFERENCES communities (id)",
   );
   expect(await fsck()).toMatchObject({ status: 0, out: [] });
-  const db = new Database({ address: service.db.config, connections: 1 });
+  const db = openStore(service.db, 1);
   const expected = readFileSync(new URL("../../src/store/schema/schema.txt", import.meta.url), "utf8");
   expect(await describeSchema(db.reader(new AbortController().signal))).toBe(expected);
-  await db.close();
   expect((await service.rest("posts")).body.posts).toMatchObject([{ id: 1, score: 0 }]);
 });
 

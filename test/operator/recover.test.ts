@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { verifyReceipts } from "../../src/client/receipts.ts";
 import { compareHeads } from "../../src/ledger/head-guard/compare-heads.ts";
 import { HeadFolder } from "../../src/ledger/head-guard/head-folder.ts";
-import { Database } from "../../src/store/database/database.ts";
 import { headsIn, rewind, startGuarded, storedAt } from "../ledger/head-guard/support.ts";
 import { fill, verifyLedger, warningOf } from "../ledger/support.ts";
+import { openStore } from "../support/database.ts";
 import { waitUntil } from "../support/wait.ts";
 import { proposal, recover } from "./recover-support.ts";
 
@@ -47,14 +47,13 @@ describe.concurrent("stoa recover", () => {
     await verifyLedger(ledger.db);
   });
 
-  it("says nothing of the ledger as it was before the recovery", async ({ onTestFinished }) => {
+  it("says nothing of the ledger as it was before the recovery", async () => {
     const ledger = await startGuarded(5);
     const lost = await storedAt(ledger.db, 5);
     await rewind(ledger.db, 3);
     const before = await storedAt(ledger.db, 3);
     await recover(ledger, ...(await proposal(ledger)));
-    const database = new Database({ address: ledger.db.config, connections: 1 });
-    onTestFinished(() => database.close());
+    const database = openStore(ledger.db, 1);
     // A replica that has read the head before the recovery, and reads the recoveries after it.
     const served = { seq: 5, hash: lost.hash, recoveries: [] };
     const found = await compareHeads(database.reader(new AbortController().signal), { seq: 3, hash: before.hash }, [

@@ -5,10 +5,9 @@ import { pipeline } from "node:stream/promises";
 import { beforeAll, describe, expect, it } from "vitest";
 import { clientProgram, runClient } from "../../src/store/backup/client-program.ts";
 import { writeBackup } from "../../src/store/backup/write-backup.ts";
-import { Database } from "../../src/store/database/database.ts";
 import { describeSchema } from "../../src/store/schema/schema-dump.ts";
 import { afterFile } from "../support/after-file.ts";
-import { createDatabaseWithSchema, createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createDatabaseWithSchema, createTestDatabase, openStore, type TestDatabase } from "../support/database.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { startService } from "../support/service.ts";
 import { startPopulated } from "./every-column.ts";
@@ -118,9 +117,8 @@ describe.concurrent("a backup", () => {
     for (const table of Object.keys(backedUp)) expect(after[table], table).toEqual(backedUp[table]);
     // None of them is equal only because it is empty.
     expect(Object.keys(backedUp).filter((table) => backedUp[table]?.length === 0)).toEqual([]);
-    const db = new Database({ address: restored.config, connections: 1 });
+    const db = openStore(restored, 1);
     const schema = await describeSchema(db.reader(new AbortController().signal));
-    await db.close();
     expect(schema).toBe(readFileSync(new URL("../../src/store/schema/schema.txt", import.meta.url), "utf8"));
     for (const statement of ["UPDATE receipts SET hash = ''", "DELETE FROM receipts"]) {
       await expect(query(restored.config, statement)).rejects.toThrow("append-only");

@@ -2,8 +2,8 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Board } from "../../src/board/board.ts";
 import { forgetAddresses } from "../../src/board/write-limits.ts";
-import { Database } from "../../src/store/database/database.ts";
 import { startCuttingProxy } from "../support/cutting-proxy.ts";
+import { openStore } from "../support/database.ts";
 import { type Clock, type Limited, startLimited, untilRefused } from "../support/limited.ts";
 import { recount, rowCounts } from "../support/recount.ts";
 
@@ -233,7 +233,7 @@ describe("registrations", () => {
   });
 
   it("are forgotten with their addresses when the limit has run out, not before, and not by a clock in doubt", async () => {
-    const db = new Database({ address: service.db.config, connections: 2 });
+    const db = openStore(service.db, 2);
     let doubts = false;
     const now = () => service.clock.now;
     const board = new Board(db, now, () => (doubts ? 0 : now()));
@@ -254,7 +254,6 @@ describe("registrations", () => {
     doubts = false;
     await sweep();
     expect(await addresses()).toEqual([]);
-    await db.close();
   });
 
   it("count as guesses at a secret under unknown idempotency keys, but not as replays", async () => {

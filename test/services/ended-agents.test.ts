@@ -6,10 +6,9 @@ import { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
 import { Board, type Unit } from "../../src/board/board.ts";
 import { deleteAgent } from "../../src/board/lives.ts";
 import { eraseAgent } from "../../src/board/moderation/agents.ts";
-import { Database } from "../../src/store/database/database.ts";
 import { refusal, TestClock } from "../ledger/support.ts";
 import { operate } from "../operator/support.ts";
-import { createDatabaseWithSchema } from "../support/database.ts";
+import { createDatabaseWithSchema, openStore } from "../support/database.ts";
 import { beginTestLog, entriesOf } from "../support/log.ts";
 import { type Agent, everythingStored, type Moderated, spam, startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
@@ -120,10 +119,9 @@ describe("an agent that deletes itself", () => {
     for (let n = 0; n < 3; n++) await service.comment(agent, post, { body: text });
     const id = await idOf(agent);
     // The process ends once this has committed.
-    const db = new Database({ address: service.db.config, connections: 4 });
+    const db = openStore(service.db, 4);
     const board = new Board(db, clock.now);
     await board.write(new AbortController().signal, (unit) => end(unit, { id, name: agent.name }));
-    await db.close();
     expect((await service.rest("agents/me", { key: agent.key })).status).toBe(401);
     const { erasures } = await replica.operator.listErasures({});
     expect(erasures).toMatchObject([

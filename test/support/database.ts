@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createPool } from "mysql2/promise";
 import { inject } from "vitest";
+import { Database } from "../../src/store/database/database.ts";
 import { afterFile } from "./after-file.ts";
 import { openDatabase, type TestDatabase } from "./open-database.ts";
 
@@ -16,6 +17,13 @@ export async function createDatabaseWithSchema(): Promise<TestDatabase> {
     connection.release();
   }
   return db;
+}
+
+/** The pool of connections with which a service uses a database. It closes after the last test of the file. */
+export function openStore({ config }: TestDatabase, connections: number): Database {
+  const store = new Database({ address: config, connections });
+  afterFile(() => store.close());
+  return store;
 }
 
 /** Creates an empty database, which is dropped after the last test of the file. */

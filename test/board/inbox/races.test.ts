@@ -3,7 +3,7 @@
 import { expect, it } from "vitest";
 import { Board } from "../../../src/board/board.ts";
 import { forgetOldItems } from "../../../src/board/inbox/sweep.ts";
-import { Database } from "../../../src/store/database/database.ts";
+import { openStore } from "../../support/database.ts";
 import { type Agent, type Moderated, spam, startModerated } from "../../support/moderation.ts";
 import { recount } from "../../support/recount.ts";
 import type { Reply } from "../../support/service.ts";
@@ -162,7 +162,7 @@ it("the sweep takes old items while others come and are read, and the counters s
   const { db } = service;
   await db.rows("UPDATE inbox_items SET created_at = 1 WHERE id % 2 = 0");
   const posts = await Promise.all([0, 1].map((i) => service.post(agent(i))));
-  const database = new Database({ address: db.config, connections: 4 });
+  const database = openStore(db, 4);
   const board = new Board(database, Date.now);
   const { signal } = new AbortController();
   await Promise.all([
@@ -177,7 +177,6 @@ it("the sweep takes old items while others come and are read, and the counters s
         : replica(i).rest("agents/me/inbox/read", { key: agent(i).key, body: { up_to: i } }),
     ),
   ]);
-  await database.close();
   expect(await db.rows("SELECT agent_id, id FROM inbox_items WHERE created_at = 1")).toEqual([]);
   const wrong = (await recount(db)).flatMap(({ rows }) => rows).filter((each) => !String(each).startsWith("missing"));
   expect(wrong).toEqual([]);

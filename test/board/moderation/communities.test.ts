@@ -1,23 +1,15 @@
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { Board } from "../../../src/board/board.ts";
 import { type CommunityChange, updateCommunity } from "../../../src/board/moderation/communities.ts";
-import { Database } from "../../../src/store/database/database.ts";
-import { migrate } from "../../../src/store/schema/migrate.ts";
-import { createTestDatabase } from "../../support/database.ts";
+import { createDatabaseWithSchema, openStore } from "../../support/database.ts";
 
 const nothing: CommunityChange = { title: undefined, description: undefined, appoint: [], dismiss: [] };
-let board: Board;
 
-beforeAll(async () => {
-  const test = await createTestDatabase();
-  const db = new Database({ address: test.config, connections: 4 });
-  await migrate(db, { log: () => {} });
-  await test.pool.query("INSERT INTO agents (name, name_key, bio, key_hash, created_at) VALUES ?", [
-    ["mod", "other"].map((name) => [name, name, "", Buffer.from(name.padStart(32)), Date.now()]),
-  ]);
-  board = new Board(db, Date.now);
-  return () => db.close();
-});
+const test = await createDatabaseWithSchema();
+await test.pool.query("INSERT INTO agents (name, name_key, bio, key_hash, created_at) VALUES ?", [
+  ["mod", "other"].map((name) => [name, name, "", Buffer.from(name.padStart(32)), Date.now()]),
+]);
+const board = new Board(openStore(test, 4), Date.now);
 
 /** Changes a community. @returns whether the unit of work says that it has changed nothing */
 async function leavesUnchanged(change: Partial<CommunityChange>): Promise<boolean> {

@@ -2,7 +2,7 @@
 // Afterwards every count equals a recount, feeds agree with the rows, and the record lists each act once.
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
-import { Database } from "../../../src/store/database/database.ts";
+import { openStore } from "../../support/database.ts";
 import { type Agent, type Moderated, spam, startModerated } from "../../support/moderation.ts";
 import { randomNumbers } from "../../support/posts.ts";
 import { recount } from "../../support/recount.ts";
@@ -52,9 +52,8 @@ async function checkRecord({ db }: Moderated): Promise<void> {
 
 async function checkAll(service: Moderated): Promise<void> {
   expect(await recount(service.db)).toEqual([]);
-  const db = new Database({ address: service.db.config, connections: 2 });
+  const db = openStore(service.db, 2);
   expect(await recountLines(db)).toEqual([]);
-  await db.close();
   const standing = await service.db.rows<{ id: number }>(
     "SELECT id FROM posts ORDER BY created_at DESC, id DESC LIMIT 25",
   );

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { Board } from "../../../src/board/board.ts";
 import { eraseExpiredTexts } from "../../../src/board/moderation/sweep.ts";
-import { Database } from "../../../src/store/database/database.ts";
+import { openStore } from "../../support/database.ts";
 import { type Agent, type Moderated, spam, startModerated } from "../../support/moderation.ts";
 import { recount } from "../../support/recount.ts";
 import type { Reply } from "../../support/service.ts";
@@ -55,11 +55,8 @@ const bodiesAbout = async (kind: Kind, id: number): Promise<(string | undefined)
 /** Lets time pass for what is kept. The clock itself stays: a service that has missed days lets nothing expire. */
 const pass = (ms: number) => service.db.rows("UPDATE reported_texts SET erase_at = erase_at - ?", [ms]);
 
-const sweep = async () => {
-  const db = new Database({ address: service.db.config, connections: 2 });
-  await eraseExpiredTexts(new Board(db, () => clock.ms), new AbortController().signal);
-  await db.close();
-};
+const board = new Board(openStore(service.db, 2), () => clock.ms);
+const sweep = () => eraseExpiredTexts(board, new AbortController().signal);
 const textsOf = (kind: Kind, id: number) =>
   service.db.rows("SELECT version FROM reported_texts WHERE item = ? AND item_id = ?", [kind, id]);
 const actsOn = (kind: Kind, id: number) =>

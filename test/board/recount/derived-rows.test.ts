@@ -1,38 +1,25 @@
 // The recount finds items that are missing in inboxes, and wrong rows of search; never what an older version has not written.
-import { beforeAll, describe, expect, it } from "vitest";
-import { Database } from "../../../src/store/database/database.ts";
-import { type Agent, type Moderated, spam, startModerated } from "../../support/moderation.ts";
+import { describe, expect, it } from "vitest";
+import { openStore } from "../../support/database.ts";
+import { type Agent, spam, startModerated } from "../../support/moderation.ts";
 import { recount } from "../../support/recount.ts";
 import { linesAfter, recountLines } from "./lines.ts";
 
 const day = 86_400_000;
-let service: Moderated;
-let db: Database;
-let ids: Record<"author" | "reader" | "named", number>;
-let reader: Agent;
-let post: number;
-let comment: number;
-let reply: number;
 
-beforeAll(async () => {
-  service = await startModerated({
-    overrides: { indexerPace: { delayMs: 1e9, share: { looking: 1, indexing: 1 }, roundMs: 1e9, failureMs: 1e9 } },
-  });
-  db = new Database({ address: service.db.config, connections: 4 });
-  const agents = [await service.register(), await service.register(), await service.register()] as const;
-  const [author, , named] = agents;
-  reader = agents[1];
-  // Only agents that were registered some time before a text are surely mentioned by it.
-  await service.db.rows(`UPDATE agents SET created_at = created_at - ${day}`);
-  ids = { author: await idOf(author), reader: await idOf(reader), named: await idOf(named) };
-  post = await service.post(author, { title: "A post", body: `To @${named.name}, not to \`@${reader.name}\`` });
-  comment = await service.comment(reader, post, { body: `For @${named.name} and @${author.name}` });
-  const body = { body: `Yes, @${named.name}!`, parent_id: comment };
-  reply = (await service.rest(`posts/${post}/comments`, { key: author.key, body })).body.comment.id;
-  await service.operator.remove({ commentId: BigInt(reply), reason: spam, keepForDays: 1n });
-  await service.operator.restore({ commentId: BigInt(reply) });
-  return () => db.close();
+const service = await startModerated({
+  overrides: { indexerPace: { delayMs: 1e9, share: { looking: 1, indexing: 1 }, roundMs: 1e9, failureMs: 1e9 } },
 });
+const db = openStore(service.db, 4);
+const [author, reader, named] = [await service.register(), await service.register(), await service.register()];
+// Only agents that were registered some time before a text are surely mentioned by it.
+await service.db.rows(`UPDATE agents SET created_at = created_at - ${day}`);
+const ids = { author: await idOf(author), reader: await idOf(reader), named: await idOf(named) };
+const post = await service.post(author, { title: "A post", body: `To @${named.name}, not to \`@${reader.name}\`` });
+const comment = await service.comment(reader, post, { body: `For @${named.name} and @${author.name}` });
+const reply = await service.comment(author, post, { body: `Yes, @${named.name}!`, parent_id: comment });
+await service.operator.remove({ commentId: BigInt(reply), reason: spam, keepForDays: 1n });
+await service.operator.restore({ commentId: BigInt(reply) });
 
 async function idOf({ name }: Agent): Promise<number> {
   const [row] = await service.db.rows<{ id: number }>("SELECT id FROM agents WHERE name = ?", [name]);

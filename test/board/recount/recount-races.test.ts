@@ -1,25 +1,18 @@
 // A repair beside writes loses none of them. That a recount beside writes gives no false finding is in test/operator/fsck.test.ts.
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { Board } from "../../../src/board/board.ts";
-import { Database } from "../../../src/store/database/database.ts";
 import { repairRow, tableChecks } from "../../../src/store/recount/tables.ts";
+import { openStore } from "../../support/database.ts";
 import { someoneWaits } from "../../support/locks.ts";
-import { type Service, startService } from "../../support/service.ts";
+import { startService } from "../../support/service.ts";
 import { seedBoard } from "../support.ts";
 
 const never = new AbortController().signal;
-let first: Service;
-let db: Database;
-let board: Board;
-
-beforeAll(async () => {
-  first = await startService();
-  await seedBoard(first);
-  await first.register();
-  db = new Database({ address: first.db.config, connections: 4 });
-  board = new Board(db, Date.now);
-  return () => db.close();
-});
+const first = await startService();
+await seedBoard(first);
+await first.register();
+const db = openStore(first.db, 4);
+const board = new Board(db, Date.now);
 
 it.each([
   ["posts", 1, ["UPDATE posts SET upvotes = upvotes + 1 WHERE id = 1", "INSERT INTO votes VALUES (1, 3, 1)"]],

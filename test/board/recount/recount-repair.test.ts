@@ -1,20 +1,14 @@
 // The recount finds and repairs changes that were made directly in the database.
-import { beforeAll, describe, expect, it } from "vitest";
-import { Database } from "../../../src/store/database/database.ts";
+import { describe, expect, it } from "vitest";
+import { openStore } from "../../support/database.ts";
 import { recount } from "../../support/recount.ts";
-import { type Service, startService } from "../../support/service.ts";
+import { startService } from "../../support/service.ts";
 import { seedBoard } from "../support.ts";
 import { linesAfter, recountLines } from "./lines.ts";
 
-let service: Service;
-let db: Database;
-
-beforeAll(async () => {
-  service = await startService();
-  db = new Database({ address: service.db.config, connections: 4 });
-  await seedBoard(service);
-  return () => db.close();
-});
+const service = await startService();
+const db = openStore(service.db, 4);
+await seedBoard(service);
 
 const lines = (repair = false) => recountLines(db, repair);
 

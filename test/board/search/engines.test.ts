@@ -7,16 +7,14 @@ import { planSearch } from "../../../src/board/search/plan.ts";
 import { parseQuery } from "../../../src/board/search/query.ts";
 import { search } from "../../../src/board/search/search.ts";
 import { tokensOf } from "../../../src/board/search/tokens.ts";
-import { Database } from "../../../src/store/database/database.ts";
-import { afterFile } from "../../support/after-file.ts";
+import { openStore } from "../../support/database.ts";
 import { randomNumbers } from "../../support/posts.ts";
 import { startService } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
 
 // The service's own indexer would index, or remove, what the tests write past it.
 const service = await startService({ overrides: { indexerPace: { ...defaultIndexerPace, delayMs: 3_600_000 } } });
-const db = new Database({ address: service.db.config, connections: 8 });
-afterFile(() => db.close());
+const db = openStore(service.db, 8);
 const never = new AbortController().signal;
 const random = randomNumbers(1414);
 const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;

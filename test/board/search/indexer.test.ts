@@ -2,9 +2,8 @@
 import { expect, it } from "vitest";
 import { Board } from "../../../src/board/board.ts";
 import { defaultIndexerPace, type IndexerPace, SearchIndexer } from "../../../src/board/search/indexer.ts";
-import { Database } from "../../../src/store/database/database.ts";
 import { listStale, type Searched } from "../../../src/store/tables/search-index.ts";
-import { afterFile } from "../../support/after-file.ts";
+import { openStore } from "../../support/database.ts";
 import { type Service, startService } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
 
@@ -14,8 +13,7 @@ const eager: IndexerPace = { delayMs: 0, share: { looking: 1, indexing: 1 }, rou
 
 // The service's own indexer would index, or remove, what the tests write past it.
 const service = await startService({ overrides: { indexerPace: { ...defaultIndexerPace, delayMs: 3_600_000 } } });
-const db = new Database({ address: service.db.config, connections: 8 });
-afterFile(() => db.close());
+const db = openStore(service.db, 8);
 const board = new Board(db, Date.now);
 
 /** Runs indexers, as on several replicas, until each has finished a round. */

@@ -1,46 +1,31 @@
 // What fsck finds in the tables of the ledger, and what it repairs.
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { checkLedger } from "../../../src/ledger/fsck/ledger-check.ts";
 import { HeadFolder } from "../../../src/ledger/head-guard/head-folder.ts";
 import { LedgerRecovery } from "../../../src/ledger/head-guard/recovery.ts";
 import { append } from "../../../src/ledger/sealing/append.ts";
 import { sealSession } from "../../../src/ledger/sealing/session.ts";
-import { Database } from "../../../src/store/database/database.ts";
 import { describeFinding } from "../../../src/store/recount/finding.ts";
 import { lockHead } from "../../../src/store/tables/receipts.ts";
 import { insertRecovery } from "../../../src/store/tables/recoveries.ts";
+import { openStore } from "../../support/database.ts";
 import { scratchFolder } from "../../support/scratch-folder.ts";
-import {
-  fill,
-  type LedgerUnderTest,
-  openLedger,
-  startLedger,
-  TestClock,
-  unlockReceipts,
-  verifyLedger,
-  zeros,
-} from "../support.ts";
+import { fill, openLedger, startLedger, TestClock, unlockReceipts, verifyLedger, zeros } from "../support.ts";
 
 const never = new AbortController().signal;
-let service: LedgerUnderTest;
-let db: Database;
-
-beforeAll(async () => {
-  const clock = new TestClock("2026-01-05T10:00:00Z");
-  service = await startLedger({ clock, config: { ledgerEpoch: "2026-01-03" } });
-  db = new Database({ address: service.db.config, connections: 4 });
-  await service.seal({ book: "Ledger \n of \u009b things" }); // 2
-  // Its daily sealing would seal the days again that these tests remove.
-  await service.app.close();
-  const { ledger } = await openLedger(service.db, () => Date.parse("2026-01-07T10:00:00Z"));
-  await ledger.days.seal(never, "2026-01-05", () => undefined); // 3
-  await ledger.days.seal(never, "2026-01-06", () => undefined); // 4
-  const actor = { agent: "desk", seat: "one" };
-  const session = { book: "last", session: "2026-01-06", note: "a note", source: "feed:test", evidence: {}, actor };
-  await ledger.sealer.write(never, (sealing) => sealSession(sealing, session)); // 5
-  await unlockReceipts(service.db);
-  return () => db.close();
-});
+const clock = new TestClock("2026-01-05T10:00:00Z");
+const service = await startLedger({ clock, config: { ledgerEpoch: "2026-01-03" } });
+const db = openStore(service.db, 4);
+await service.seal({ book: "Ledger \n of \u009b things" }); // 2
+// Its daily sealing would seal the days again that these tests remove.
+await service.app.close();
+const { ledger } = await openLedger(service.db, () => Date.parse("2026-01-07T10:00:00Z"));
+await ledger.days.seal(never, "2026-01-05", () => undefined); // 3
+await ledger.days.seal(never, "2026-01-06", () => undefined); // 4
+const actor = { agent: "desk", seat: "one" };
+const session = { book: "last", session: "2026-01-06", note: "a note", source: "feed:test", evidence: {}, actor };
+await ledger.sealer.write(never, (sealing) => sealSession(sealing, session)); // 5
+await unlockReceipts(service.db);
 
 async function lines(repair = false): Promise<string[]> {
   const found: string[] = [];

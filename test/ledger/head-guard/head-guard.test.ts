@@ -4,9 +4,8 @@ import { pino } from "pino";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { HeadFolder } from "../../../src/ledger/head-guard/head-folder.ts";
 import { HeadGuard } from "../../../src/ledger/head-guard/head-guard.ts";
-import { Database } from "../../../src/store/database/database.ts";
 import { startCuttingProxy } from "../../support/cutting-proxy.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { createTestDatabase, openStore, type TestDatabase } from "../../support/database.ts";
 import { startGaleraRelay } from "../../support/galera-relay.ts";
 import { scratchFolder } from "../../support/scratch-folder.ts";
 import { waitUntil } from "../../support/wait.ts";
@@ -19,8 +18,7 @@ const ledger = await startGuarded(1);
 
 /** A guard without a service. It looks at the head when it begins. */
 async function beginGuard(db: TestDatabase, dataDir: string): Promise<HeadGuard> {
-  const database = new Database({ address: db.config, connections: 2 });
-  onTestFinished(() => database.close());
+  const database = openStore(db, 2);
   const folder = new HeadFolder(dataDir, "a database");
   const guard = new HeadGuard({
     db: database,

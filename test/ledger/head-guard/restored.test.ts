@@ -8,8 +8,7 @@ import { HeadFolder, headFolder } from "../../../src/ledger/head-guard/head-fold
 import { HeadGuard } from "../../../src/ledger/head-guard/head-guard.ts";
 import { Ledger } from "../../../src/ledger/ledger.ts";
 import { sealSession } from "../../../src/ledger/sealing/session.ts";
-import { Database } from "../../../src/store/database/database.ts";
-import { createDatabaseWithSchema } from "../../support/database.ts";
+import { createDatabaseWithSchema, openStore } from "../../support/database.ts";
 import { scratchFolder } from "../../support/scratch-folder.ts";
 import type { Service } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
@@ -131,8 +130,7 @@ it("no receipt of it is served as immutable, even before it is noticed", async (
 
 it("it gets some time if it is only a late node of a cluster", async () => {
   const { db } = ledger;
-  const database = new Database({ address: db.config, connections: 2 });
-  onTestFinished(() => database.close());
+  const database = openStore(db, 2);
   const log = pino({ level: "silent" });
   const folder = new HeadFolder(scratchFolder(), "a database");
   const guard = new HeadGuard({ db: database, folder, log, lookMs: 3_600_000 });

@@ -3,7 +3,7 @@ import { pino } from "pino";
 import { afterEach, describe, expect, it } from "vitest";
 import { Alarm } from "../../../src/ledger/verification/alarm.ts";
 import { chainStart } from "../../../src/receipt/verify.ts";
-import { Database } from "../../../src/store/database/database.ts";
+import { openStore } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait.ts";
 import { damageHash, fill, type LedgerUnderTest, startLedger } from "../support.ts";
 
@@ -106,30 +106,26 @@ describe("the alarm", () => {
   });
 
   it("is not cleared by a good verification that began before it was raised", async () => {
-    const database = new Database({ address: target.db.config, connections: 2 });
-    try {
-      const reader = database.reader(never);
-      const [slow, quick] = [1, 2].map(() => new Alarm(database, () => 1_000, pino({ level: "silent" })));
-      const prior = await (slow as Alarm).refresh(reader);
-      const finding = { seq: 2, fault: "wrong_hash" as const, message: "it was changed" };
-      const isWhole = true;
-      await (quick as Alarm).record({
-        finding,
-        link: chainStart,
-        isWhole,
-        prior: await (quick as Alarm).refresh(reader),
-      });
-      const good = { finding: undefined, link: { seq: 4, hash: "f".repeat(64) }, isWhole };
-      await (slow as Alarm).record({ ...good, prior });
-      expect(await (slow as Alarm).refresh(reader)).toMatchObject({
-        alarm: { ...finding, foundAt: 1_000 },
-        verifiedSeq: chainStart.seq,
-      });
-      await (slow as Alarm).record({ ...good, prior: await (slow as Alarm).refresh(reader) });
-      expect((await (quick as Alarm).refresh(reader)).alarm).toBeUndefined();
-    } finally {
-      await database.close();
-    }
+    const database = openStore(target.db, 2);
+    const reader = database.reader(never);
+    const [slow, quick] = [1, 2].map(() => new Alarm(database, () => 1_000, pino({ level: "silent" })));
+    const prior = await (slow as Alarm).refresh(reader);
+    const finding = { seq: 2, fault: "wrong_hash" as const, message: "it was changed" };
+    const isWhole = true;
+    await (quick as Alarm).record({
+      finding,
+      link: chainStart,
+      isWhole,
+      prior: await (quick as Alarm).refresh(reader),
+    });
+    const good = { finding: undefined, link: { seq: 4, hash: "f".repeat(64) }, isWhole };
+    await (slow as Alarm).record({ ...good, prior });
+    expect(await (slow as Alarm).refresh(reader)).toMatchObject({
+      alarm: { ...finding, foundAt: 1_000 },
+      verifiedSeq: chainStart.seq,
+    });
+    await (slow as Alarm).record({ ...good, prior: await (slow as Alarm).refresh(reader) });
+    expect((await (quick as Alarm).refresh(reader)).alarm).toBeUndefined();
   });
 });
 

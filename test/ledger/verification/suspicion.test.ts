@@ -1,6 +1,5 @@
 // Reading a damaged receipt causes a verification of the whole chain, at most once a minute.
-import { beforeAll, expect, it, vi } from "vitest";
-import type { Ledger } from "../../../src/ledger/ledger.ts";
+import { expect, it, vi } from "vitest";
 import { createDatabaseWithSchema } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait.ts";
 import { openLedger, sealBook } from "../support.ts";
@@ -9,13 +8,9 @@ import { openLedger, sealBook } from "../support.ts";
 let now = 1_000_000;
 /** Grows each time that the wall clock is read, so that each verification ends at another time. */
 let wall = Date.parse("2026-03-01T12:00:00Z");
-let ledger: Ledger;
-beforeAll(async () => {
-  ({ ledger } = await openLedger(await createDatabaseWithSchema(), () => ++wall));
-  await sealBook(ledger, "a book", "2026-01-05");
-  vi.spyOn(performance, "now").mockImplementation(() => now);
-  return () => void vi.restoreAllMocks();
-});
+const { ledger } = await openLedger(await createDatabaseWithSchema(), () => ++wall);
+await sealBook(ledger, "a book", "2026-01-05");
+vi.spyOn(performance, "now").mockImplementation(() => now);
 
 /** Calls `suspect`, and waits for the verification. @returns whether there was one */
 async function suspect(): Promise<boolean> {

@@ -1,8 +1,6 @@
 // What one agent or one thing piles up does not make a statement read more. The engines count the rows that they read.
-import { beforeAll, expect, it } from "vitest";
-import { Database } from "../../../src/store/database/database.ts";
+import { expect, it } from "vitest";
 import type { Tx } from "../../../src/store/database/queryable.ts";
-import { migrate } from "../../../src/store/schema/migrate.ts";
 import { sweepDue } from "../../../src/store/tables/idempotency-replies.ts";
 import { listItemsAbout, maxMarked, putReadUpTo } from "../../../src/store/tables/inboxes.ts";
 import { listModerations } from "../../../src/store/tables/moderations.ts";
@@ -10,21 +8,16 @@ import { endStandings, listModerated } from "../../../src/store/tables/moderator
 import { listDue, listDueAgents, listMissing, listNewest } from "../../../src/store/tables/news.ts";
 import { closeReportsAbout, isVersionReported, listOpenReports } from "../../../src/store/tables/reports.ts";
 import { measure } from "../../support/cost.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { createDatabaseWithSchema, openStore, type TestDatabase } from "../../support/database.ts";
 
 /** Enough for each of these statements to exceed its bound if it read everything. */
 const size = 20_000;
 const far = Number.MAX_SAFE_INTEGER;
 const { signal } = new AbortController();
-let db: Database;
 
-beforeAll(async () => {
-  const test = await createTestDatabase();
-  db = new Database({ address: test.config, connections: 1 });
-  await migrate(db, { log: () => {} });
-  await fill(test);
-  return () => db.close();
-});
+const test = await createDatabaseWithSchema();
+const db = openStore(test, 1);
+await fill(test);
 
 /** Everything is about agent 1, post 1 and community 1, and nothing matches two filters at once. */
 async function fill({ pool }: TestDatabase): Promise<void> {

@@ -1,8 +1,5 @@
 // The cost of look-ups and of lists about one thing, in rows that the engine reads. test/board/page-costs.test.ts does it for feeds.
-import { beforeAll, expect, it } from "vitest";
-import { Database } from "../../../src/store/database/database.ts";
-import type { Queryable } from "../../../src/store/database/queryable.ts";
-import { migrate } from "../../../src/store/schema/migrate.ts";
+import { expect, it } from "vitest";
 import { findAgentByName, findKeyHolders } from "../../../src/store/tables/agents.ts";
 import {
   findPostWithComments,
@@ -13,23 +10,17 @@ import {
 import { findCommunity, listCommunities } from "../../../src/store/tables/communities.ts";
 import { findPost, listPostsByAuthor } from "../../../src/store/tables/posts.ts";
 import { measure } from "../../support/cost.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { createDatabaseWithSchema, openStore, type TestDatabase } from "../../support/database.ts";
 
 const size = 10_000;
 const agents = 200;
 const now = Date.UTC(2026, 5, 1);
 /** The post with the comments, of which the first one has replies. The posts beside it have as many. */
 const busy = size - 1;
-let reader: Queryable;
 
-beforeAll(async () => {
-  const test = await createTestDatabase();
-  const db = new Database({ address: test.config, connections: 1 });
-  reader = db.longReader(new AbortController().signal);
-  await migrate(db, { log: () => {} });
-  await fill(test);
-  return () => db.close();
-});
+const test = await createDatabaseWithSchema();
+const reader = openStore(test, 1).longReader(new AbortController().signal);
+await fill(test);
 
 async function fill({ pool }: TestDatabase): Promise<void> {
   const names = Array.from({ length: agents }, (_, i) => [`Agent-${i}`, `agent-${i}`, "", Buffer.alloc(32, i), now]);
