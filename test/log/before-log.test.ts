@@ -13,6 +13,7 @@ import { beginTestLog, publishAll, startLogReplica, untilPublished } from "../su
 import { urlOf } from "../support/process.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { startService } from "../support/service.ts";
+import { endedLog } from "./ended-log.ts";
 
 const file = join(scratchFolder(), "backup.sql");
 /** Of the replica that has published the log. */
@@ -158,12 +159,23 @@ describe.concurrent("a restored backup from before the log", () => {
     expect(await db.rows("SELECT * FROM log_identity")).toEqual([]);
   });
 
+  it("the log of another board is not put into it", async () => {
+    const [other, db] = [await endedLog(), await restore(dataDir)];
+    const { status, notes } = await run(db, other.dataDir, "recover", "--log");
+    expect([status, notes.join()]).toEqual([3, expect.stringMatching(/has the log of another board$/)]);
+    expect(await db.rows("SELECT * FROM log_identity")).toEqual([]);
+  });
+
   it("a replica without key and folder restores a backup from before the log's tables, and no second log begins", async () => {
     const name = isMariaDB ? "mariadb-10.11.sql" : "mysql-9.7.sql";
     const early = new URL(`../vectors/backup/${name}`, import.meta.url).pathname;
     expect(readFileSync(early, "utf8")).not.toContain("log_head");
     const db = await restore(scratchFolder(), early);
     expect(await warningOf(db, withKey())).toMatch(/A log may have been published.* recover --log/);
+    // The backup is of another board. Its first receipt becomes that of this one.
+    const genesis = published.map((entry) => JSON.parse(entry)).find(({ seq }) => seq === 1);
+    await db.rows("DROP TRIGGER receipts_are_not_updated");
+    await db.rows("UPDATE receipts SET hash = ? WHERE seq = 1", [genesis.hash]);
     const { out } = await run(db, copy(), "recover", "--log");
     expect(out[0]).toMatch(`put back the entries 1 to ${published.length - 1} from`);
     expect((await textsOf(db)).slice(0, -1)).toEqual(published);

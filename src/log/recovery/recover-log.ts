@@ -1,8 +1,10 @@
 import type { Database } from "../../store/database/database.ts";
+import type { Queryable } from "../../store/database/queryable.ts";
 import { beginLog } from "../../store/tables/log-beginning.ts";
 import { insertLogEntries, listLogEntries, type NewLogEntry } from "../../store/tables/log-entries.ts";
 import { advanceLogHead, type LogHead, putLogNote, putLogRestored, readLogHead } from "../../store/tables/log-head.ts";
 import { growLogTile } from "../../store/tables/log-tiles.ts";
+import { findReceipt } from "../../store/tables/receipts.ts";
 import { equalBytes, fromUtf8, toUtf8 } from "../../tlog/encoding.ts";
 import { entryBytes, parseEntry } from "../../tlog/entries/entry-text.ts";
 import { TlogError } from "../../tlog/error.ts";
@@ -73,10 +75,11 @@ export async function recoverLog(source: LogSource | undefined, options: Recover
 /**
  * Begins a log again that the database lacks because it was restored from a backup from before. It stays frozen until
  * `recoverLog` has put back the other entries.
- * @throws Error with one line if the source does not have every entry; FolderDamage
+ * @throws Error with one line if the source does not have every entry, or is of another board; FolderDamage
  */
 export async function beginAgain(source: LogSource, { db, signal }: RecoverOptions): Promise<void> {
   await checkEntries(source, new CompactRange(treeHasher), { from: 0, to: source.tree.size });
+  await checkBoard(source, db.longReader(signal));
   for await (const [bytes = new Uint8Array()] of source.entries(0, 1)) {
     const entry = parseEntry(bytes);
     if (entry.type !== "log") throw new Error(`${source.name} does not begin with the entry of a log`);
@@ -111,6 +114,19 @@ async function checkEntries(source: LogSource, range: CompactRange, { from, to }
   for await (const entries of source.entries(from, to)) whole.appendAll(entries);
   if (whole.size === to && equalBytes(whole.root(), source.tree.root)) return;
   throw new Error(`${source.name} does not have the entries of its checkpoint`);
+}
+
+/** @throws Error with one line if receipt 1 of the log is not that of the database: then the log is of another board */
+async function checkBoard(source: LogSource, db: Queryable): Promise<void> {
+  const first = await findReceipt(db, 1);
+  for await (const entries of source.entries(0, source.tree.size)) {
+    for (const bytes of entries) {
+      const entry = parseEntry(bytes);
+      if (entry.type !== "receipt" || entry.seq !== 1) continue;
+      if (entry.hash === first?.hash) return;
+      throw new Error(`${source.name} has the log of another board`);
+    }
+  }
 }
 
 /** Stores entries and their tiles behind the head, unless an interrupted recovery has stored them. */
