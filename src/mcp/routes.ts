@@ -58,7 +58,7 @@ const toolsets = new Map([
 const maxValues = 500;
 const maxCharacters = 16_384;
 
-/** How many messages begin in one turn of the event loop. The SDK takes some milliseconds for each. */
+/** How many messages begin in one turn of the event loop. The SDK takes some milliseconds for each. Callers take turns. */
 const messagesPerTurn = 8;
 
 /** A message that cannot be read, and the error of JSON-RPC 2.0 for it. */
@@ -95,7 +95,7 @@ export function addMcpRoutes(router: Router, options: McpOptions): void {
       return errorReply(406, -32000, "Replies are JSON: Accept must allow application/json.");
     }
     const bytes = body === undefined ? Buffer.alloc(0) : await bodies.read(body, request);
-    await turns.turn();
+    await turns.turn(context.notes.agent ?? context.client.counted);
     return answer(protocol, { toolsets, visitor: new Visitor(context, admission) }, bytes, options.heartbeatMs);
   };
   // There is no stream besides those that answer a message, and no session to end.

@@ -22,15 +22,21 @@ export class TurnScheduler {
     return true;
   }
 
-  /** Does one portion: now where the turn allows it, otherwise in a later turn of the event loop. */
-  run(work: () => void): void {
+  /**
+   * Does one portion: now where the turn allows it, otherwise in a later turn of the event loop.
+   * @param party as for `wait`
+   */
+  run(work: () => void, party?: unknown): void {
     if (this.take()) work();
-    else this.wait(undefined, work);
+    else this.wait(party, work);
   }
 
-  /** Resolves when the caller may do one portion: now where the turn allows it, otherwise in a later turn of the event loop. */
-  turn(): Promise<void> {
-    return new Promise((resolve) => this.run(resolve));
+  /**
+   * Resolves when the caller may do one portion: now where the turn allows it, otherwise in a later turn of the event loop.
+   * @param party as for `wait`
+   */
+  turn(party?: unknown): Promise<void> {
+    return new Promise((resolve) => this.run(resolve, party));
   }
 
   /** Resolves in a later turn of the event loop, when the caller may do one portion; first come, first served. */
