@@ -10,17 +10,13 @@ import type { TurnScheduler } from "../../timing/turn-scheduler.ts";
 const SLICE_BYTES = 4 * 1024;
 /** How much is given to the system at a time, in bytes. */
 const PIECE_BYTES = 64 * 1024;
-/** Up to this size, a head and its body are copied into one: to write two takes longer. */
+/** Up to this size, a head and its body are copied into one, as to write two takes longer, and count with their request. */
 const SHORT_BYTES = 16 * 1024;
 
 type WriteCallback = (error?: Error | null) => void;
 
-/** From this size on, unsent bytes are counted. Smaller replies count with their request. */
-const countedBytes = 16 * 1024;
-
 /** The connection whose requests are parsed. */
 export interface SliceReader {
-  /** Bytes have arrived. */
   onArrival(): void;
   /** Whether the next slice may be parsed. */
   mayParse(): boolean;
@@ -133,10 +129,9 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
   }
 
   override _writev(chunks: { chunk: Buffer }[], done: WriteCallback): void {
-    if (this.writableLength > countedBytes) this.reader.keepUnsent(this.writableLength);
-    const bytes: Buffer[] = [];
-    if (this.writableLength <= SHORT_BYTES) for (const { chunk } of chunks) bytes.push(chunk);
-    this.#sendPieces(bytes.length > 0 ? [{ chunk: Buffer.concat(bytes) }] : [...chunks], done);
+    const isShort = this.writableLength <= SHORT_BYTES;
+    if (!isShort) this.reader.keepUnsent(this.writableLength);
+    this.#sendPieces(isShort ? [{ chunk: Buffer.concat(chunks.map(({ chunk }) => chunk)) }] : [...chunks], done);
   }
 
   /** Gives the socket small pieces, so that progress can be seen: it reports a write only when all of it has been sent. */

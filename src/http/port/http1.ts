@@ -78,7 +78,6 @@ export class Http1Connection extends Connection implements SliceReader {
   }
 
   keepUnparsed(bytes: number): void {
-    if (bytes === this.#unparsedBytes) return;
     this.hold(bytes - this.#unparsedBytes);
     this.#unparsedBytes = bytes;
   }

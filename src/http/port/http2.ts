@@ -47,6 +47,8 @@ export class Http2Connection extends Connection {
   #waitsForTurn = false;
   /** When the session was told to end, by us or by the client. */
   #endedAt: number | undefined;
+  /** When the client last answered a PING. */
+  #heardAt = 0;
 
   constructor(session: ServerHttp2Session, transport: Socket, shared: SharedByConnections) {
     super(transport, shared);
@@ -81,11 +83,16 @@ export class Http2Connection extends Connection {
       const mayTime = !exchange.isTimed && Number.isFinite(sendTimeoutMs);
       if (stream.writableLength > 0 && mayTime) this.#time(exchange, sendTimeoutMs);
     }
-    if (this.#session.closed) this.#endedAt ??= now; // the client has sent GOAWAY
+    const silentMs = this.isIdle ? 0 : now - Math.max(this.#heardAt, this.quietSince);
+    // Node reads no more of a session that has broken the protocol. So it may not see its client leave.
+    if (silentMs > 2 * idleTimeoutMs) this.transport.destroy();
+    else if (silentMs > idleTimeoutMs && !this.#session.destroyed)
+      this.#session.ping((error) => {
+        if (error === null) this.#heardAt = performance.now();
+      });
+    if (this.#session.closed || this.#session.destroyed) this.#endedAt ??= now;
     if (this.#endedAt !== undefined) {
-      // If such a client then breaks the protocol, Node reads no more, and does not notice that it leaves.
-      const limit = this.isIdle ? LINGER_MS : requestTimeoutMs;
-      if (now - Math.max(this.#endedAt, this.quietSince) > limit) this.transport.destroy();
+      if (this.isIdle && now - Math.max(this.#endedAt, this.quietSince) > LINGER_MS) this.transport.destroy();
     } else if (this.isIdle && now - this.quietSince > idleTimeoutMs) {
       this.drain();
     }

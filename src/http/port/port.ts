@@ -85,9 +85,8 @@ export class Port {
 
   /** The number of open connections, and of the HTTP/2 sessions among them. */
   get connections(): { total: number; http2: number } {
-    let sessions = 0;
-    for (const connection of this.#connections.values()) if (connection instanceof Http2Connection) sessions += 1;
-    return { total: this.#connections.size, http2: sessions };
+    const all = [...this.#connections.values()];
+    return { total: all.length, http2: all.filter((each) => each instanceof Http2Connection).length };
   }
 
   /**

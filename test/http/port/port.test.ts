@@ -168,6 +168,8 @@ describe.concurrent("time limits", () => {
     await readStream(get(idle, "/version"));
     expect((await goaway)[0]).toBe(http2.constants.NGHTTP2_NO_ERROR);
     await Promise.all([once(idle, "close"), http1.closed]);
+    // The client of the quiet stream is asked meanwhile whether it is there.
+    for (let times = 1; times <= 2; times++) await connect(number).closed;
 
     expect(await readStream(get(session, "/version"))).toBe('{"version":"2.0"}');
     release();

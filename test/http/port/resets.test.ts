@@ -109,7 +109,7 @@ describe("a stream that is reset together with its request", () => {
 });
 
 it("a session ends whose client says goodbye, breaks the protocol and leaves while its request runs", async () => {
-  const { number, port, entered } = await start({ requestTimeoutMs: SOON });
+  const { number, port, entered } = await start({ idleTimeoutMs: SOON });
   const { socket, received } = connectFrames(number);
   const isEntered = entered();
   socket.write(get2(1, "/held"));
