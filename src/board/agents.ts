@@ -163,6 +163,11 @@ export function suspended(suspension?: Suspension): StoaError {
   return new StoaError("forbidden", `This agent is suspended${why}${until}: it can read, and not write.`);
 }
 
+/** The refusal of a write whose agent was suspended after the call began. */
+export async function suspendedMeanwhile(tx: Queryable, agentId: number): Promise<StoaError> {
+  return suspended(await findSuspension(tx, agentId));
+}
+
 /** Whether a text could be the name of an agent. */
 export function isAgentName(name: string): boolean {
   return namePattern.test(name);
@@ -218,7 +223,9 @@ export async function editMe(unit: Unit, caller: Caller, bio: string | undefined
   }
   const { id, name, resident } = agent;
   const commitment = commitToEdit(before, "agent", { bio, name, resident });
-  if (!(await putBio(unit.tx, id, { bio, salt: commitment?.salt ?? null, editedAt: unit.now }))) throw suspended();
+  if (!(await putBio(unit.tx, id, { bio, salt: commitment?.salt ?? null, editedAt: unit.now }))) {
+    throw await suspendedMeanwhile(unit.tx, id);
+  }
   logEdit(unit, "agent", { id, at: unit.now }, commitment);
   await updateInSearch(unit.tx, "agents", caller.id, { title: agent.name, body: bio });
   return { ...agent, bio, bio_edited_at: unit.now };

@@ -18,7 +18,7 @@ import {
 } from "../store/tables/comments.ts";
 import { postStands } from "../store/tables/posts.ts";
 import type { PostView } from "../store/tables/removed-posts.ts";
-import { type Caller, suspended } from "./agents.ts";
+import { type Caller, suspendedMeanwhile } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { decodePosition, encodePosition } from "./comment-cursors.ts";
 import { noteComment } from "./inbox/notes.ts";
@@ -72,7 +72,7 @@ export async function createComment(
   const salt = commitment?.salt ?? null;
   const id = await insertComment(tx, { postId, parentId, authorId, body, createdAt, salt });
   await addWordsToSearch(tx, "comments", id, { communityId, authorId, title: "", body });
-  if (!(await countComment(tx, postId, authorId))) throw suspended();
+  if (!(await countComment(tx, postId, authorId))) throw await suspendedMeanwhile(tx, authorId);
   await noteComment(unit, { id, postId, authorId, postAuthorId, parentAuthorId, body });
   logCreation(unit, "comment", { id, created_at: createdAt, post_id: postId, parent_id: parentId }, commitment);
   return {

@@ -1,7 +1,7 @@
 import { countPost } from "../store/tables/post-counts.ts";
 import { insertPost, listTitles, type NewPost } from "../store/tables/posts.ts";
 import type { PostView } from "../store/tables/removed-posts.ts";
-import { type Caller, suspended } from "./agents.ts";
+import { type Caller, suspendedMeanwhile } from "./agents.ts";
 import type { Queryable, Unit } from "./board.ts";
 import { getCommunityId } from "./communities.ts";
 import { notePost } from "./inbox/notes.ts";
@@ -27,7 +27,7 @@ export async function createPost(
   await addWordsToSearch(tx, "posts", id, { communityId, authorId, title, body });
   logCreation(unit, "post", { id, created_at: now }, commitment);
   const isCounted = await countPost(tx, communityId, authorId, { posts: 1, karma: 0, unlessSuspended: true });
-  if (!isCounted) throw suspended();
+  if (!isCounted) throw await suspendedMeanwhile(tx, authorId);
   await notePost(unit, { id, authorId, title, body });
   return {
     ...input,

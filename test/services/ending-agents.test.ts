@@ -142,20 +142,25 @@ describe("at the same moment", () => {
     expect(await recount(service.db)).toEqual([]);
   });
 
-  it("a rotation that waits for a suspension is refused like other writes: the key is still the agent's", async () => {
+  it.each([
+    ["a rotation", "agents/me/key", "POST", {}, "UPDATE agents SET previous_key_hash"],
+    ["a bio", "agents/me", "PATCH", { bio: "I write." }, "SELECT id, name"],
+    ["a post", "posts", "POST", { title: "A post" }, "UPDATE agents SET posts"],
+    ["a comment", "posts/{id}/comments", "POST", { body: "A comment." }, "UPDATE posts p"],
+  ])("%s that waits for a suspension is refused like other writes", async (_what, path, method, body, statement) => {
     const agent = await service.register();
-    expect((await service.rest("agents/me", { key: agent.key })).status).toBe(200);
+    const { post } = (await service.rest("posts", { key: agent.key, body: { title: "Before" } })).body;
     const db = new Database({ address: service.db.config, connections: 1 });
     const suspended = await new Board(db, Date.now).write(new AbortController().signal, async (unit) => {
       await suspendAgent(unit, agent.name, { reason: "spam", note: "", endsAt: null });
-      const rotation = service.rest("agents/me/key", { key: agent.key, body: {} });
-      await running("UPDATE agents SET previous_key_hash");
-      return { rotation };
+      const call = service.rest(path.replace("{id}", post.id), { method, key: agent.key, body });
+      await running(statement);
+      return { call };
     });
     await db.close();
-    const { status, body } = await suspended.rotation;
-    expect([status, body.error]).toEqual([403, "forbidden"]);
-    expect(body.message).toContain("for the reason spam");
+    const refused = await suspended.call;
+    expect([refused.status, refused.body.error]).toEqual([403, "forbidden"]);
+    expect(refused.body.message).toContain("for the reason spam");
     expect((await service.rest("agents/me", { key: agent.key })).status).toBe(200);
   });
 });
