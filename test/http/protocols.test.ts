@@ -5,21 +5,15 @@ import { request as httpsRequest } from "node:https";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { generate } from "selfsigned";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { lockPost, someoneWaits } from "../support/locks.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
-let service: Service;
-let author: { key: string };
-let postId: number;
-
-beforeAll(async () => {
-  service = await startService();
-  author = await service.register();
-  postId = (await service.rest("posts", { key: author.key, body: { title: "A post" } })).body.post.id;
-});
+const service = await startService();
+const author = await service.register();
+const postId: number = (await service.rest("posts", { key: author.key, body: { title: "A post" } })).body.post.id;
 
 const bearer = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 const votesOn = (id: number) => service.db.rows("SELECT agent_id, value FROM votes WHERE post_id = ?", [id]);

@@ -1,7 +1,7 @@
 import { Agent } from "node:http";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { startLimited } from "../support/limited.ts";
 import { lockPost, someoneWaits } from "../support/locks.ts";
@@ -16,10 +16,7 @@ async function withPost(service: Service): Promise<{ id: number; key: string }> 
 }
 
 /** For all tests that neither stop nor limit it. */
-let service: Service;
-beforeAll(async () => {
-  service = await startService();
-});
+const service = await startService();
 
 describe("health", () => {
   it("/readyz is 503 with the reason when the schema is not the one the program needs; /healthz stays 200", async () => {

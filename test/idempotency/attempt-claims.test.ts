@@ -1,29 +1,20 @@
 // A node of a cluster, whose COMMITs get no answer: calls without an idempotency key still happen once.
-import { beforeAll, expect, it, vi } from "vitest";
-import { type Cut, type CuttingProxy, startCuttingProxy } from "../support/cutting-proxy.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { expect, it, vi } from "vitest";
+import { type Cut, startCuttingProxy } from "../support/cutting-proxy.ts";
+import { createTestDatabase } from "../support/database.ts";
 import { startGaleraRelay } from "../support/galera-relay.ts";
 import { recount } from "../support/recount.ts";
-import { type Service, startService } from "../support/service.ts";
+import { startService } from "../support/service.ts";
 
-let db: TestDatabase;
-let proxy: CuttingProxy;
-let service: Service;
-let author: { key: string };
-let voter: { key: string };
-let postId: number;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-  proxy = await startCuttingProxy((await startGaleraRelay(db.config)).config);
-  // What the service does by the clock would commit as well.
-  vi.useFakeTimers({ toFake: ["setInterval"] });
-  service = await startService({ db, config: { database: proxy.config } });
-  vi.useRealTimers();
-  author = await service.register();
-  voter = await service.register();
-  postId = (await service.rest("posts", { key: author.key, body: { title: "Discussed" } })).body.post.id;
-});
+const db = await createTestDatabase();
+const proxy = await startCuttingProxy((await startGaleraRelay(db.config)).config);
+// What the service does by the clock would commit as well.
+vi.useFakeTimers({ toFake: ["setInterval"] });
+const service = await startService({ db, config: { database: proxy.config } });
+vi.useRealTimers();
+const author = await service.register();
+const voter = await service.register();
+const postId: number = (await service.rest("posts", { key: author.key, body: { title: "Discussed" } })).body.post.id;
 
 const claims = async () => (await db.rows<{ id: Buffer }>("SELECT id FROM idempotency_replies")).length;
 

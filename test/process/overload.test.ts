@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, expect, it, onTestFinished, vi } from "vitest";
+import { afterEach, expect, it, onTestFinished, vi } from "vitest";
 import { Health } from "../../gen/grpc/health/v1/health_pb.js";
 import { MemoryProbe, type MemoryUse } from "../../src/process/memory.ts";
 import type { OverloadLimits } from "../../src/process/overload.ts";
@@ -36,12 +36,9 @@ async function startWithMemory(limits: OverloadLimits) {
 /** Every service looks at its memory once, as it does every quarter of a second. */
 const look = () => void vi.advanceTimersByTime(250);
 
-let service: Awaited<ReturnType<typeof startWithMemory>>;
-beforeAll(async () => {
-  // The services look when a test says so.
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-  service = await startWithMemory({ heapShare: 0.8, residentBytes: 200 * MiB });
-});
+// The services look when a test says so.
+vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+const service = await startWithMemory({ heapShare: 0.8, residentBytes: 200 * MiB });
 afterEach(() => service.become({ heapLive: 0, resident: 0, external: 0 }));
 
 it("overload begins when the reachable heap reaches its share, and ends well below it", async () => {

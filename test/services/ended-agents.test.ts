@@ -1,7 +1,7 @@
 // Agents that end, on two replicas at once: by their own wish, or erased by the operator.
 import { randomUUID } from "node:crypto";
 import { Code } from "@connectrpc/connect";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
 import { Board, type Unit } from "../../src/board/board.ts";
 import { deleteAgent } from "../../src/board/lives.ts";
@@ -10,7 +10,7 @@ import { refusal, TestClock } from "../ledger/support.ts";
 import { operate } from "../operator/support.ts";
 import { createDatabaseWithSchema, openStore } from "../support/database.ts";
 import { beginTestLog, entriesOf } from "../support/log.ts";
-import { type Agent, everythingStored, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { type Agent, everythingStored, spam, startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
 import { waitUntil } from "../support/wait.ts";
 
@@ -18,18 +18,14 @@ const clock = new TestClock("2026-05-01T12:00:00Z");
 const minute = 60_000;
 /** Longer than the services wait between two sweeps, and between two looks at the keys of open streams. */
 const pass = () => void vi.advanceTimersByTime(5_000);
-let service: Moderated;
-let replica: Moderated;
 
-beforeAll(async () => {
-  // What the services do regularly, they do when a test lets time pass.
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-  const db = await createDatabaseWithSchema();
-  await beginTestLog(db);
-  const config = { siteUrl: "https://stoa.test" };
-  service = await startModerated({ db, config, overrides: { now: clock.now, sweeps: true } });
-  replica = await startModerated({ db, config, overrides: { now: clock.now, sweeps: true } });
-});
+// What the services do regularly, they do when a test lets time pass.
+vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+const db = await createDatabaseWithSchema();
+await beginTestLog(db);
+const config = { siteUrl: "https://stoa.test" };
+const service = await startModerated({ db, config, overrides: { now: clock.now, sweeps: true } });
+const replica = await startModerated({ db, config, overrides: { now: clock.now, sweeps: true } });
 
 const remove = ({ key }: Agent, query = "", on = service, headers = {}) =>
   on.rest(`agents/me${query}`, { method: "DELETE", key, headers });

@@ -1,6 +1,6 @@
 // Registrations whose keys nobody uses lapse after 24 hours, on two replicas at once.
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { Board } from "../../src/board/board.ts";
 import { endUnusedAgents } from "../../src/board/lives.ts";
@@ -9,7 +9,7 @@ import { callTool, connect } from "../mcp/support.ts";
 import { operate } from "../operator/support.ts";
 import { createDatabaseWithSchema, openStore } from "../support/database.ts";
 import { beginTestLog, entriesOf } from "../support/log.ts";
-import { everythingStored, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { everythingStored, spam, startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
 import { waitUntil } from "../support/wait.ts";
 
@@ -18,21 +18,15 @@ const day = 86_400_000;
 const { signal } = new AbortController();
 /** Longer than the services wait between two sweeps. */
 const pass = () => void vi.advanceTimersByTime(5_000);
-let service: Moderated;
-let replica: Moderated;
-let board: Board;
 
-beforeAll(async () => {
-  // The services sweep when a test lets time pass.
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-  const db = await createDatabaseWithSchema();
-  await beginTestLog(db);
-  service = await startModerated({ db, overrides: { now: clock.now, sweeps: true } });
-  replica = await startModerated({ db, overrides: { now: clock.now, sweeps: true } });
-  const database = openStore(db, 4);
-  board = new Board(database, clock.now);
-  board.logBeginsAt = 0;
-});
+// The services sweep when a test lets time pass.
+vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+const db = await createDatabaseWithSchema();
+await beginTestLog(db);
+const service = await startModerated({ db, overrides: { now: clock.now, sweeps: true } });
+const replica = await startModerated({ db, overrides: { now: clock.now, sweeps: true } });
+const board = new Board(openStore(db, 4), clock.now);
+board.logBeginsAt = 0;
 
 const newName = () => `Agent-${randomUUID().slice(0, 8)}`;
 const register = (name: string, headers: Record<string, string> = {}, on = service) =>

@@ -1,16 +1,13 @@
 // Addresses that people and programs try before they have read anything: each leads on. Of each kind of guess there is one: a
 // slash at the end, another name, another version, a missing prefix, singular.
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { afterTest } from "../../support/after-test.ts";
-import { type Service, startService } from "../../support/service.ts";
+import { startService } from "../../support/service.ts";
 import { exchangeHttp2, openSession } from "../recorded/exchange.ts";
 
-let service: Service;
-beforeAll(async () => {
-  service = await startService();
-  const { key } = await service.register("Zeno");
-  await service.rest("posts", { key, body: { title: "On nature" } });
-});
+const service = await startService();
+const { key } = await service.register("Zeno");
+await service.rest("posts", { key, body: { title: "On nature" } });
 
 const html = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 const ask = (path: string, init: RequestInit = {}) => fetch(`${service.url}${path}`, { redirect: "manual", ...init });

@@ -5,14 +5,11 @@ import { Agent, request } from "node:https";
 import { connect } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { generate } from "selfsigned";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { AgentService } from "../../../gen/stoa/v1/agent_service_pb.js";
-import { type Service, startService } from "../../support/service.ts";
+import { startService } from "../../support/service.ts";
 
-let service: Service;
-beforeAll(async () => {
-  service = await startService();
-});
+const service = await startService();
 
 it.each([
   ["HEAD", "/api/v1/house/receipts/stream", "GET, OPTIONS"],

@@ -1,23 +1,18 @@
 // What concerns one caller alone stays out of caches: by REST, and by GET over Connect.
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { contractServices } from "../../../scripts/lib/contract.ts";
 import { bindingsOf, isPublicRead } from "../../../src/contract/bindings.ts";
-import { type Service, startService } from "../../support/service.ts";
+import { startService } from "../../support/service.ts";
 
 const personal = "private, no-store";
 const bindings = (await contractServices()).flatMap(bindingsOf);
 /** A path of a binding, for an agent, a community or an item that there is. */
 const pathOf = (template: string) => template.replaceAll("{name}", "general").replace(/\{\w+\}/g, "1");
 
-let service: Service;
-let key: string;
-
-beforeAll(async () => {
-  service = await startService();
-  ({ key } = await service.register());
-  await service.rest("posts", { key, body: { title: "A post" } });
-  await service.rest("posts/1/comments", { key, body: { body: "A comment" } });
-});
+const service = await startService();
+const { key } = await service.register();
+await service.rest("posts", { key, body: { title: "A post" } });
+await service.rest("posts/1/comments", { key, body: { body: "A comment" } });
 
 async function cacheControlOf(path: string, method: string, authorization?: string): Promise<[number, string | null]> {
   const headers = authorization === undefined ? {} : { authorization };

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import http2 from "node:http2";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { countTurns } from "../../support/event-loop.ts";
 import { connect, connectHttp2, readStream } from "../../support/port.ts";
 import { type Service, startService } from "../../support/service.ts";
@@ -9,14 +9,10 @@ const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM } = http2.constants;
 const KIB = 1024;
 const path = "/api/v1/agents/register";
 
-let service: Service;
+const service = await startService();
 /** A service whose connections may hold little. */
-let narrow: Service;
-beforeAll(async () => {
-  service = await startService();
-  narrow = await startService({
-    config: { maxUnsentBytesPerConnection: 384 * KIB, maxUnsentBytes: 512 * KIB, rateLimits: undefined },
-  });
+const narrow = await startService({
+  config: { maxUnsentBytesPerConnection: 384 * KIB, maxUnsentBytes: 512 * KIB, rateLimits: undefined },
 });
 
 let names = 0;

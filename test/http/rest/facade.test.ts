@@ -1,13 +1,10 @@
 // What the recorded replies do not show of REST: templates, bodies and responses that our contract has not yet, and the order
 // of faults.
-import { beforeAll, describe, expect, it } from "vitest";
-import { type FixtureServer, rawBytes, sendRaw, startFixtureServer } from "../../support/fixture-server.ts";
+import { describe, expect, it } from "vitest";
+import { rawBytes, sendRaw, startFixtureServer } from "../../support/fixture-server.ts";
 import { askRest, type Reply } from "../../support/service.ts";
 
-let server: FixtureServer;
-beforeAll(async () => {
-  server = await startFixtureServer();
-});
+const server = await startFixtureServer();
 
 const ask = (path: string, options?: Parameters<typeof askRest>[2]) => askRest(server.url, path, options);
 const post = (path: string, body: unknown) => ask(path, { method: "POST", body });

@@ -1,6 +1,6 @@
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { defaultQuotas } from "../../../src/rate-limits/quota.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { createTestDatabase } from "../../support/database.ts";
 import type { Service } from "../../support/service.ts";
 import { type Kind, kinds, openStream, startStreaming } from "./support.ts";
 
@@ -12,10 +12,7 @@ const refusal = (kind: Kind, whose: string, most: number) => ({
 });
 
 // Each test has a service of its own, with other caps, on the same database.
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
+const db = await createTestDatabase();
 
 /** The headers of an agent whose key is known to be good. */
 async function headersOf(service: Pick<Service, "register" | "rest">): Promise<{ authorization: string }> {

@@ -4,12 +4,12 @@ import { once } from "node:events";
 import http, { type IncomingMessage, type ServerResponse } from "node:http";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { connect as connectSocket } from "node:net";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { drain, type Form, forms, receive } from "../../ledger/reading/followers.ts";
 import { fill } from "../../ledger/support.ts";
 import { afterFile } from "../../support/after-file.ts";
 import { afterTest } from "../../support/after-test.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { createTestDatabase } from "../../support/database.ts";
 import { createLinkedDatabase } from "../../support/database-link.ts";
 import { collectTimers, type EarlyTimer } from "../../support/early-timers.ts";
 import { envelope } from "../../support/http2-frames.ts";
@@ -21,18 +21,13 @@ const rpcPath = "/stoa.v1.LedgerService/StreamReceipts";
 
 /** The maximum duration of the streams of `service`, in milliseconds. */
 const maxMs = 7_200_000;
-// The tests share a service, and leave no stream open there.
-let service: Streaming;
+const starting = startStreaming({ maxMs });
 /** Has more receipts than the buffers of a connection hold. */
-let full: TestDatabase;
+const full = await createTestDatabase();
 /** Serves them, for longer than a test takes. */
-let unlimited: Streaming;
-beforeAll(async () => {
-  const starting = startStreaming({ maxMs });
-  full = await createTestDatabase();
-  unlimited = await startStreaming({}, { db: full });
-  [service] = await Promise.all([starting, fill(full, 240, 50_000)]);
-});
+const unlimited = await startStreaming({}, { db: full });
+// The tests share a service, and leave no stream open there.
+const [service] = await Promise.all([starting, fill(full, 240, 50_000)]);
 
 interface Unread {
   session: ClientHttp2Session;

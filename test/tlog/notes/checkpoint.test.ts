@@ -1,5 +1,5 @@
 // What the vectors of checkpoints do not say.
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { toBase64 } from "../../../src/tlog/encoding.ts";
 import { formatCheckpoint, openCheckpoint, parseCheckpoint } from "../../../src/tlog/notes/checkpoint.ts";
 import { signNote } from "../../../src/tlog/notes/note.ts";
@@ -9,11 +9,8 @@ import { signerOf, testKey, verifyEd25519 } from "../node-functions.ts";
 const origin = "stoa.example/log";
 const root = new Uint8Array(32).fill(1);
 const base64 = toBase64(root);
-let key: SignerKey;
 
-beforeAll(async () => {
-  key = await testKey(origin);
-});
+const key: SignerKey = await testKey(origin);
 
 it("may have further lines, which are signed", async () => {
   const text = `${origin}\n7\n${base64}\nof a later version\n-\n`;

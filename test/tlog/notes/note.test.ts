@@ -1,6 +1,6 @@
 // Notes as C2SP signed-note and Go's sumdb/note have them.
 import fc from "fast-check";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { toBase64 } from "../../../src/tlog/encoding.ts";
 import { TlogError } from "../../../src/tlog/error.ts";
 import { formatVkey, parseVkey } from "../../../src/tlog/notes/key.ts";
@@ -10,16 +10,11 @@ import { changedBytes, changedText } from "../mutations.ts";
 import { sha256, signerOf, testKey, verifyEd25519 } from "../node-functions.ts";
 import { ask } from "../reference.ts";
 
-let key: SignerKey;
-let other: SignerKey;
-let signed: Uint8Array;
 const text = "stoa.example/log\n12\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n";
 
-beforeAll(async () => {
-  key = await testKey("stoa.example/log");
-  other = await testKey("witness.example", 9);
-  signed = await signNote(text, [signerOf(key), signerOf(other)]);
-});
+const key: SignerKey = await testKey("stoa.example/log");
+const other: SignerKey = await testKey("witness.example", 9);
+const signed: Uint8Array = await signNote(text, [signerOf(key), signerOf(other)]);
 
 /** The text of a note that the key has signed, or why there is none. */
 async function open(bytes: Uint8Array): Promise<{ text: string } | { fault: string }> {

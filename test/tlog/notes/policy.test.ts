@@ -1,16 +1,13 @@
 // What the vectors of policies do not say.
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { formatVkey } from "../../../src/tlog/notes/key.ts";
 import { formatPolicy, parsePolicy } from "../../../src/tlog/notes/policy.ts";
 import type { SignerKey } from "../../../src/tlog/notes/signer-key.ts";
 import { sha256, testKey } from "../node-functions.ts";
 
 const url = "https://stoa.example/log";
-let key: SignerKey;
 
-beforeAll(async () => {
-  key = await testKey("stoa.example/log");
-});
+const key: SignerKey = await testKey("stoa.example/log");
 
 const parse = (text: string) => parsePolicy(Buffer.from(text), sha256);
 
