@@ -18,6 +18,21 @@ export class FairQueue<Item> {
     return this.#parties.get(party)?.size ?? 0;
   }
 
+  /** Removes the newest item of the party with the most. @returns undefined if no party has more than `count` */
+  takeBackOver(count: number): Item | undefined {
+    let newest: Item | undefined;
+    let most = count;
+    let largest: unknown;
+    for (const [party, items] of this.#parties) {
+      if (items.size <= most) continue;
+      most = items.size;
+      largest = party;
+      newest = [...items].at(-1);
+    }
+    if (newest !== undefined) this.delete(largest, newest);
+    return newest;
+  }
+
   /** Removes an item, if it still waits. */
   delete(party: unknown, item: Item): void {
     const items = this.#parties.get(party);

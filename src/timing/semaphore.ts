@@ -3,13 +3,10 @@ import { FairQueue } from "./fair-queue.ts";
 import { parties } from "./parties.ts";
 import { createDeferred, type Deferred } from "./wait.ts";
 
-/** A party may add a task only while a part of the free places, one in this many, is more than it has. */
-const freeParts = 4;
-
 export interface SemaphoreOptions {
   /** How many tasks run at a time. */
   limit: number;
-  /** How many may wait; by default any number. Where few more may, the `parties` that have many waiting add none. */
+  /** How many may wait; by default any number. Where no more may, one of the `parties` that has the most gives a place away. */
   maxWaiting?: number;
   /** The error of a task that may not wait, or has waited too long. */
   busyMessage: string;
@@ -33,8 +30,8 @@ export class Semaphore {
   /**
    * Runs `work` as soon as fewer than `limit` tasks run.
    * @param endsAt when it stops waiting, by `performance.now()`; by default it does not
-   * @throws StoaError `unavailable` when too many wait, or it has waited until `endsAt`; the signal's reason when it aborts
-   * while waiting; what `work` throws
+   * @throws StoaError `unavailable` when too many wait, also of others if most are of its party, or when it has waited until
+   * `endsAt`; the signal's reason when it aborts while waiting; what `work` throws
    */
   async run<T>(signal: AbortSignal, work: () => Promise<T>, endsAt?: number): Promise<T> {
     if (this.#running < this.#limit) this.#running += 1;
@@ -52,7 +49,11 @@ export class Semaphore {
   #wait(signal: AbortSignal, endsAt: number | undefined): Promise<void> {
     signal.throwIfAborted();
     const party = parties.get(signal) ?? signal;
-    if (this.#waiting.sizeOf(party) * freeParts >= this.#maxWaiting - this.#waiting.size) throw this.#busy();
+    if (this.#waiting.size >= this.#maxWaiting) {
+      const last = this.#waiting.takeBackOver(this.#waiting.sizeOf(party) + 1);
+      if (last === undefined) throw this.#busy();
+      last.reject(this.#busy());
+    }
     const turn = createDeferred<void>({
       signal,
       ...(endsAt === undefined
