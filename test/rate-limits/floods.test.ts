@@ -2,34 +2,29 @@
 import { connect } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { Metadata } from "@grpc/grpc-js";
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { createGrpcCaller } from "../services/grpc-js.ts";
-import { type Clock, type Limited, startLimited, untilRefused } from "../support/limited.ts";
+import { startLimited, untilRefused } from "../support/limited.ts";
 import { startService } from "../support/service.ts";
 
 const neighbour = "192.0.2.255";
 const wrongKey = `stoa_${"A".repeat(43)}`;
 const operatorToken = "an-example-of-32-characters-or-more";
 
-let service: Limited;
 /** Each test floods from an address of its own. */
 let flooder: string;
-let from: Limited["from"];
-let clock: Clock;
 let addresses = 0;
-beforeAll(async () => {
-  const quotas = {
-    refusals: { calls: 6, windowSeconds: 12 },
-    credentials: { calls: 3, windowSeconds: 30 },
-    posts: { calls: 2, windowSeconds: 60 },
-  };
-  service = await startLimited(quotas, { config: { operatorToken } });
-  ({ from, clock } = service);
-});
+const quotas = {
+  refusals: { calls: 6, windowSeconds: 12 },
+  credentials: { calls: 3, windowSeconds: 30 },
+  posts: { calls: 2, windowSeconds: 60 },
+};
+const service = await startLimited(quotas, { config: { operatorToken } });
+const { from, clock } = service;
 beforeEach(() => {
   flooder = `192.0.2.${++addresses}`;
   // All limits are regained by then.

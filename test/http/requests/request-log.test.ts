@@ -2,26 +2,18 @@
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:http2";
-import { beforeAll, describe, expect, it } from "vitest";
-import { type Limited, startLimited } from "../../support/limited.ts";
+import { describe, expect, it } from "vitest";
+import { startLimited } from "../../support/limited.ts";
 import { lockPost, someoneWaits } from "../../support/locks.ts";
 import { waitUntil } from "../../support/wait.ts";
 
 type Line = Record<string, unknown>;
 
-let service: Limited;
-let key: string;
-let agent: number;
-let postId: number;
-beforeAll(async () => {
-  service = await startLimited({ posts: { calls: 2, windowSeconds: 60 } });
-  const registered = await service.register("Logged");
-  key = registered.key;
-  [{ id: agent } = { id: 0 }] = (await service.db.rows("SELECT id FROM agents WHERE name = 'Logged'")) as {
-    id: number;
-  }[];
-  postId = (await service.rest("posts", { key, body: { title: "Logged" } })).body.post.id;
-});
+const service = await startLimited({ posts: { calls: 2, windowSeconds: 60 } });
+const { key } = await service.register("Logged");
+const [row] = await service.db.rows<{ id: number }>("SELECT id FROM agents WHERE name = 'Logged'");
+const agent = row?.id;
+const postId: number = (await service.rest("posts", { key, body: { title: "Logged" } })).body.post.id;
 
 /** The line of a request, by the id that it was sent with. */
 async function lineOf(id: string, target = service): Promise<Line> {
