@@ -47,7 +47,13 @@ it("parties take turns, and where no more may wait, the one with the most gives 
   });
   first.state.end();
   await Promise.all([running, ...tasks]);
-  expect(order.filter((each) => each.startsWith("no")).toSorted()).toEqual(["no a1", "no a2", "no a3", "no a4", "no b7"]);
+  expect(order.filter((each) => each.startsWith("no")).toSorted()).toEqual([
+    "no a1",
+    "no a2",
+    "no a3",
+    "no a4",
+    "no b7",
+  ]);
   expect(order.filter((each) => !each.startsWith("no"))).toEqual(["a0", "b5", "c8", "b6"]);
 });
 
