@@ -22,6 +22,8 @@ export interface SliceReader {
   mayParse(): boolean;
   /** Whether the reply that is being sent is the last of the connection. */
   readonly ignoresRest: boolean;
+  /** How many bytes it was last told by `keepUnparsed`. */
+  readonly unparsedBytes: number;
   /** How many bytes have arrived that may not be parsed yet. */
   keepUnparsed(bytes: number): void;
   /** How many bytes of replies have not been sent. */
@@ -83,7 +85,6 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
 
   /** Gives the parser what has arrived, as far as it may have it. @param hasTurn whether it has a turn for one slice */
   parse(hasTurn = false): void {
-    if (this.reader.ignoresRest) this.#drop();
     let mayTake = hasTurn;
     while (this.#canParse()) {
       if (!mayTake && !this.#turns.take()) {
@@ -93,7 +94,8 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
       mayTake = false;
       this.#parseSlice();
     }
-    this.reader.keepUnparsed(this.unparsedBytes);
+    if (this.#unparsed.length > 0 && this.reader.ignoresRest) this.#drop();
+    if (this.unparsedBytes !== this.reader.unparsedBytes) this.reader.keepUnparsed(this.unparsedBytes);
     if (this.#unparsed.length > 0) this.#socket.pause();
     else if (this.#hasEnded) this.push(null);
     else if (this.#socket.isPaused() && !this.#isFull) this.#socket.resume();
@@ -129,9 +131,10 @@ export class Http1Socket<Reader extends SliceReader = SliceReader> extends Duple
   }
 
   override _writev(chunks: { chunk: Buffer }[], done: WriteCallback): void {
-    const isShort = this.writableLength <= SHORT_BYTES;
-    if (!isShort) this.reader.keepUnsent(this.writableLength);
-    this.#sendPieces(isShort ? [{ chunk: Buffer.concat(chunks.map(({ chunk }) => chunk)) }] : [...chunks], done);
+    const bytes: Buffer[] = [];
+    if (this.writableLength > SHORT_BYTES) this.reader.keepUnsent(this.writableLength);
+    else for (const { chunk } of chunks) bytes.push(chunk);
+    this.#sendPieces(bytes.length > 0 ? [{ chunk: Buffer.concat(bytes) }] : [...chunks], done);
   }
 
   /** Gives the socket small pieces, so that progress can be seen: it reports a write only when all of it has been sent. */

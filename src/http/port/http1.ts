@@ -32,7 +32,7 @@ export class Http1Connection extends Connection implements SliceReader {
   #refuseRest: (() => void) | undefined;
   #isDraining = false;
   /** How many bytes have arrived that may not be parsed yet. */
-  #unparsedBytes = 0;
+  unparsedBytes = 0;
   /** When we closed our side. */
   #endedAt: number | undefined;
 
@@ -78,8 +78,8 @@ export class Http1Connection extends Connection implements SliceReader {
   }
 
   keepUnparsed(bytes: number): void {
-    this.hold(bytes - this.#unparsedBytes);
-    this.#unparsedBytes = bytes;
+    this.hold(bytes - this.unparsedBytes);
+    this.unparsedBytes = bytes;
   }
 
   keepUnsent(bytes: number): void {
@@ -112,9 +112,7 @@ export class Http1Connection extends Connection implements SliceReader {
       if (now - (this.#before as Exchange).arrivedAt > requestTimeoutMs) this.cut();
     } else if (this.#headSince !== undefined) {
       if (now - this.#headSince > headersTimeoutMs) this.takeError(lateRequest);
-    } else if (now - this.quietSince > idleTimeoutMs) {
-      this.socket.end();
-    }
+    } else if (now - this.quietSince > idleTimeoutMs) this.socket.end();
   }
 
   drain(): void {

@@ -93,9 +93,7 @@ export class Http2Connection extends Connection {
     if (this.#session.closed || this.#session.destroyed) this.#endedAt ??= now;
     if (this.#endedAt !== undefined) {
       if (this.isIdle && now - Math.max(this.#endedAt, this.quietSince) > LINGER_MS) this.transport.destroy();
-    } else if (this.isIdle && now - this.quietSince > idleTimeoutMs) {
-      this.drain();
-    }
+    } else if (this.isIdle && now - this.quietSince > idleTimeoutMs) this.drain();
   }
 
   /** Sends GOAWAY. Running requests may finish, and the session ends with the last one. */
