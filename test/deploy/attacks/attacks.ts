@@ -3,6 +3,11 @@ import { cancelledCalls, endlessHeads, rapidResets, smallWindows } from "./http2
 import { headerFlood, requestFlood, unreadReplies } from "./requests.ts";
 import type { Attack } from "./target.ts";
 
+/** Some 1,900 connections of different kinds. The bare service is not asked to serve others meanwhile. */
+const together: Attack = async (target) => {
+  await Promise.all([slowHeads, slowBodies, unreadReplies, smallWindows].map((attack) => attack(target)));
+};
+
 /** All attacks, by the names of the tests. */
 export const attacks: Readonly<Record<string, Attack>> = {
   "connections that say nothing": silentConnections,
@@ -16,4 +21,5 @@ export const attacks: Readonly<Record<string, Attack>> = {
   "floods of header fields": headerFlood,
   "endless heads over HTTP/2": endlessHeads,
   "a flood of TLS handshakes": handshakes,
+  "several attacks together": together,
 };
