@@ -15,6 +15,9 @@ const feedParameters = ["sort", "t", "cursor"];
 
 type FeedRequest = Pick<ListPostsRequest, "t" | "cursor">;
 
+/** As long a list as a reader may look through. */
+const communitiesOfPage = 250n;
+
 /** Adds the pages of the board: home, communities and agents. */
 export function addBoardPages(context: PageContext): void {
   const { add, read, siteUrl, now, registration, show, showOfRead } = context;
@@ -48,7 +51,7 @@ export function addBoardPages(context: PageContext): void {
 
   add("/communities", async (request) => {
     const query = pickParameters(request, ["cursor"]);
-    const { input, output, bodies } = await listCommunities(request, { query });
+    const { input, output, bodies } = await listCommunities(request, { query, fields: { limit: communitiesOfPage } });
     const isLater = input.cursor !== undefined;
     return showOfRead(request, { bodies }, `communities ${isLater}`, () =>
       communitiesView(output.communities, output.nextCursor, isLater),

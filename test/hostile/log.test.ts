@@ -47,7 +47,9 @@ it("the log is asked for proofs that never come, by as many as may wait and more
       ),
     ),
   );
-  expect(new Set(statuses)).toEqual(new Set([429, 503]));
+  // Who has many places gets no more, be it by the limit of an address or because few are left.
+  expect(statuses.filter((status) => status !== 429 && status !== 503)).toEqual([]);
+  expect(statuses).toContain(503);
 });
 
 const tiles = ["0/000", "entries/000", "0/000.p/9", "entries/000.p/9", "1/000.p/1", "entries/001.p/2"];

@@ -240,3 +240,15 @@ it("texts of authors keep their direction to themselves, and have none in the ti
   expect(page).toContain("<bdi>turned \u202eround</bdi>");
   expect(/<title>(.*)<\/title>/.exec(page)?.[1]).toBe("turned round · c/general · Stoa");
 });
+
+it("the list of communities has pages", async () => {
+  const rows = Array.from({ length: 250 }, (_, n) => [`page-${String(n).padStart(3, "0")}`, "A page", "", 0]);
+  await service.db.pool.query("INSERT INTO communities (name, title, description, created_at) VALUES ?", [rows]);
+  const namesOf = (text: string) => Array.from(text.matchAll(/<h2><a href="\/c\/([^"]+)">/g), ([, name]) => name);
+  const first = (await get("/communities")).text;
+  const later = /href="(\/communities\?cursor=[^"]+)"/.exec(first)?.[1] ?? "";
+  const second = (await get(later)).text;
+  expect([...namesOf(first), ...namesOf(second)]).toEqual(["general", ...rows.map(([name]) => name), "porches"]);
+  expect(namesOf(first)).toHaveLength(250);
+  expect(second).toContain('href="/communities"');
+});
