@@ -57,7 +57,7 @@ describe("protocols", () => {
     expect(await closed).toMatch(/^HTTP\/1\.1 400 /);
   });
 
-  it("answers a client that ends its side with the request", async () => {
+  it("answers a client that ends its side with the request, if the answer is there at once", async () => {
     const { number } = await start();
     const { socket, closed } = connect(number);
     socket.end(request("/version"));
