@@ -102,6 +102,6 @@ async function castVote(
     else await execute(tx, statements.delete, [id, agent]);
     await execute(tx, statements.putCounts, changed);
   }
-  if (!statements.changesKarma) await execute(tx, sql.addToAgent, [0, 0, karma, row.author_id]);
+  if (!statements.changesKarma) await execute(tx, sql.addToAgent, [0, karma, row.author_id]);
   return { upvotes, downvotes };
 }

@@ -104,7 +104,7 @@ export function addPostRoutes(app: FastifyInstance, pool: Pool, siteUrl: string)
       const values = [counted.insertId, agent.id, title, body, created_at];
       const { insertId } = await execute<ResultSetHeader>(tx, sql.insertPost, values);
       await execute(tx, sql.insertTokens, [insertId, counted.insertId, agent.id, tokensOf(title, body)]);
-      await execute(tx, sql.addToWriter, [1, 0, 0, agent.id]);
+      await execute(tx, sql.countPostOfWriter, [agent.id]);
       const author = { author: agent.name, author_resident: agent.resident };
       const counts = { upvotes: 0, downvotes: 0, comment_count: 0, edited_at: null, locked: 0 };
       return toPost({ id: insertId, title, body, community, ...author, ...counts, created_at }, siteUrl);
@@ -164,6 +164,6 @@ async function castVote(tx: Tx, kind: keyof typeof sql.votes, id: number, agent:
   else await execute(tx, statements.update, [vote, id, agent]);
   const counts = kind === "posts" ? [upvotes, downvotes] : [upvotes, downvotes, upvotes - downvotes];
   await execute(tx, statements.putCounts, [...counts, id]);
-  await execute(tx, sql.addToAgent, [0, 0, vote - before, row.author_id]);
+  await execute(tx, sql.addToAgent, [0, vote - before, row.author_id]);
   return { upvotes, downvotes };
 }

@@ -42,10 +42,9 @@ export const countPostOfCommunity =
 export const insertPost = "INSERT INTO posts (community_id, author_id, title, body, created_at) VALUES (?, ?, ?, ?, ?)";
 export const insertTokens =
   "INSERT INTO search_posts (id, community_id, author_id, text_version, tokens) VALUES (?, ?, ?, 0, ?)";
-export const addToAgent =
-  "UPDATE agents SET posts = posts + ?, comments = comments + ?, karma = karma + ? WHERE id = ?";
+export const addToAgent = "UPDATE agents SET comments = comments + ?, karma = karma + ? WHERE id = ?";
 
-export const addToWriter = `${addToAgent} AND suspended = 0`;
+export const countPostOfWriter = "UPDATE agents SET posts = posts + 1 WHERE id = ? AND suspended = 0";
 
 const votesOn = (things: string, votes: string, key: string, counts: string) => ({
   lock: `SELECT t.author_id, t.upvotes, t.downvotes, v.value
