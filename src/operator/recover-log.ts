@@ -44,8 +44,8 @@ export function runLogRecovery(context: OperatorContext, { from, asIs, json }: R
         return exitStatus.done;
       }
       throw new Error(
-        "the database has no log. If it has lost one, run the command on a replica that has the log's key or its folder. If there never was" +
-          " one, add --as-is, and leave out --from",
+        "the database has no log. If it has lost one, run the command on a replica that has the log's key or its folder. If" +
+          " there never was one, add --as-is, and leave out --from",
       );
     }
     const own = await openOwn(path, key);

@@ -19,17 +19,12 @@ export class FairQueue<Item> {
   }
 
   /** Removes the newest item of the party with the most. @returns undefined if no party has more than `count` */
-  takeBackOver(count: number): Item | undefined {
-    let newest: Item | undefined;
-    let most = count;
-    let largest: unknown;
-    for (const [party, items] of this.#parties) {
-      if (items.size <= most) continue;
-      most = items.size;
-      largest = party;
-      newest = [...items].at(-1);
-    }
-    if (newest !== undefined) this.delete(largest, newest);
+  takeFromLargest(count: number): Item | undefined {
+    const [largest] = [...this.#parties].toSorted(([, a], [, b]) => b.size - a.size);
+    if (largest === undefined || largest[1].size <= count) return undefined;
+    const [party, items] = largest;
+    const newest = [...items].at(-1) as Item;
+    this.delete(party, newest);
     return newest;
   }
 

@@ -50,7 +50,7 @@ export class Semaphore {
     signal.throwIfAborted();
     const party = parties.get(signal) ?? signal;
     if (this.#waiting.size >= this.#maxWaiting) {
-      const last = this.#waiting.takeBackOver(this.#waiting.sizeOf(party) + 1);
+      const last = this.#waiting.takeFromLargest(this.#waiting.sizeOf(party) + 1);
       if (last === undefined) throw this.#busy();
       last.reject(this.#busy());
     }

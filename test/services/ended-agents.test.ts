@@ -9,10 +9,11 @@ import { eraseAgent } from "../../src/board/moderation/agents.ts";
 import { refusal, TestClock } from "../ledger/support.ts";
 import { operate } from "../operator/support.ts";
 import { createDatabaseWithSchema, openStore } from "../support/database.ts";
-import { beginTestLog, entriesOf } from "../support/log.ts";
-import { type Agent, everythingStored, spam, startModerated } from "../support/moderation.ts";
+import { beginTestLog } from "../support/log.ts";
+import { everythingStored, spam, startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
 import { waitUntil } from "../support/wait.ts";
+import { endsOn } from "./ends.ts";
 
 const clock = new TestClock("2026-05-01T12:00:00Z");
 const minute = 60_000;
@@ -27,14 +28,7 @@ const config = { siteUrl: "https://stoa.test" };
 const service = await startModerated({ db, config, overrides: { now: clock.now, sweeps: true } });
 const replica = await startModerated({ db, config, overrides: { now: clock.now, sweeps: true } });
 
-const remove = ({ key }: Agent, query = "", on = service, headers = {}) =>
-  on.rest(`agents/me${query}`, { method: "DELETE", key, headers });
-const idOf = async ({ name }: Agent) =>
-  (await service.db.rows<{ id: number }>("SELECT id FROM agents WHERE name_key = ?", [name.toLowerCase()]))[0]
-    ?.id as number;
-const unfinished = () => service.db.rows("SELECT item, item_id FROM unfinished_removals");
-const deletionsOf = async (kind: string, ids: readonly number[]) =>
-  (await entriesOf(service.db)).filter(({ type, of, id }) => type === "deletion" && of === kind && ids.includes(id));
+const { remove, idOf, unfinished, deletionsOf } = endsOn(service);
 
 /** What is wrong with the whole database. */
 async function faults(): Promise<unknown[]> {

@@ -1,34 +1,23 @@
 // What agents still do while they end or are suspended, on two replicas at once.
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Board } from "../../src/board/board.ts";
 import { suspendAgent } from "../../src/board/moderation/agents.ts";
-import { Database } from "../../src/store/database/database.ts";
-import { createDatabaseWithSchema } from "../support/database.ts";
+import { createDatabaseWithSchema, openStore } from "../support/database.ts";
 import { lockPost, lockRow, someoneWaits } from "../support/locks.ts";
-import { beginTestLog, entriesOf } from "../support/log.ts";
-import { type Agent, everythingStored, type Moderated, spam, startModerated } from "../support/moderation.ts";
+import { beginTestLog } from "../support/log.ts";
+import { type Agent, everythingStored, spam, startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
 import { waitUntil } from "../support/wait.ts";
+import { endsOn } from "./ends.ts";
 
-let service: Moderated;
-let replica: Moderated;
+const db = await createDatabaseWithSchema();
+await beginTestLog(db);
+const config = { siteUrl: "https://stoa.test" };
+const service = await startModerated({ db, config });
+const replica = await startModerated({ db, config });
+const { remove, idOf, unfinished, deletionsOf } = endsOn(service);
 
-beforeAll(async () => {
-  const db = await createDatabaseWithSchema();
-  await beginTestLog(db);
-  const config = { siteUrl: "https://stoa.test" };
-  service = await startModerated({ db, config });
-  replica = await startModerated({ db, config });
-});
-
-const remove = ({ key }: Agent, query = "", on = service) => on.rest(`agents/me${query}`, { method: "DELETE", key });
-const idOf = async ({ name }: Agent) =>
-  (await service.db.rows<{ id: number }>("SELECT id FROM agents WHERE name_key = ?", [name.toLowerCase()]))[0]
-    ?.id as number;
-const unfinished = () => service.db.rows("SELECT item, item_id FROM unfinished_removals");
-const deletionsOf = async (kind: string, ids: readonly number[]) =>
-  (await entriesOf(service.db)).filter(({ type, of, id }) => type === "deletion" && of === kind && ids.includes(id));
 /** Resolves once a statement that begins like this runs, or waits for a lock. */
 const running = (begin: string) =>
   waitUntil(`${begin} to wait`, async () =>
@@ -150,14 +139,13 @@ describe("at the same moment", () => {
   ])("%s that waits for a suspension is refused like other writes", async (_what, path, method, body, statement) => {
     const agent = await service.register();
     const { post } = (await service.rest("posts", { key: agent.key, body: { title: "Before" } })).body;
-    const db = new Database({ address: service.db.config, connections: 1 });
-    const suspended = await new Board(db, Date.now).write(new AbortController().signal, async (unit) => {
+    const other = openStore(service.db, 1);
+    const suspended = await new Board(other, Date.now).write(new AbortController().signal, async (unit) => {
       await suspendAgent(unit, agent.name, { reason: "spam", note: "", endsAt: null });
       const call = service.rest(path.replace("{id}", post.id), { method, key: agent.key, body });
       await running(statement);
       return { call };
     });
-    await db.close();
     const refused = await suspended.call;
     expect([refused.status, refused.body.error]).toEqual([403, "forbidden"]);
     expect(refused.body.message).toContain("for the reason spam");

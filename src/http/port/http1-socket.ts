@@ -17,6 +17,7 @@ type WriteCallback = (error?: Error | null) => void;
 
 /** The connection whose requests are parsed. */
 export interface SliceReader {
+  /** Bytes have arrived. */
   onArrival(): void;
   /** Whether the next slice may be parsed. */
   mayParse(): boolean;
