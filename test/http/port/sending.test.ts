@@ -151,6 +151,20 @@ describe("the bounds of unsent replies", () => {
     expect(port.connections.total).toBeGreaterThan(0);
   });
 
+  it("count what waits behind a running request", async () => {
+    const { number, port, entered } = await start(sending({ maxHeld: MIB, sendTimeoutMs: NEVER }));
+    const connections = Array.from({ length: 30 }, () => connect(number));
+    for (const { socket } of connections) {
+      const running = entered();
+      socket.write(request("/held"));
+      await running;
+      socket.write("x".repeat(50_000));
+    }
+    await Promise.race(connections.map(({ closed }) => closed));
+    expect(port.connections.total).toBeGreaterThan(0);
+    for (const { socket } of connections) socket.destroy();
+  });
+
   it("make no further replies for a connection that is cut", async () => {
     const asked: string[] = [];
     const { number, port } = await start(sending({ maxHeld: 4.5 * MIB, sendTimeoutMs: NEVER }), (app) =>
