@@ -20,11 +20,10 @@ const createPost = "/stoa.v1.PostService/CreatePost";
 const getMe = "/stoa.v1.AgentService/GetMe";
 const seal = "/stoa.v1.LedgerOperatorService/SealDaily";
 const streamed = "/stoa.v1.LedgerService/StreamReceipts";
+const unknown = "/stoa.v1.PostService/Nothing";
 const health = "/grpc.health.v1.Health/Check";
 
-const envelopedTypes = ["grpc", "grpc+proto", "grpc+json", "grpc-web+proto", "grpc-web+json", "grpc-web-text"].map(
-  (type) => `application/${type}`,
-);
+const envelopedTypes = ["grpc", "grpc+json", "grpc-web+proto", "grpc-web+json"].map((type) => `application/${type}`);
 
 type Field = [string, string];
 
@@ -54,7 +53,7 @@ function* enveloped(type: string): Generator<Case> {
     ["good credentials", getMe, frame(isJson ? "{}" : ""), [], "Zeno"],
     ["a create without a title", createPost, frame(isJson ? "{}" : ""), [], "Zeno"],
     ["an operator's call", seal, frame(isJson ? "{}" : "")],
-    ["an unknown RPC", "/stoa.v1.PostService/Nothing", frame(get)],
+    ["an unknown RPC", unknown, frame(get)],
     ["an unknown service", "/stoa.v1.Nothing/Get", frame(get)],
     ["health", health, frame(isJson ? "{}" : "")],
     ["health of an unknown service", health, frame(isJson ? '{"service":"x"}' : Buffer.from([0x0a, 0x01, 0x78]))],
@@ -99,7 +98,7 @@ function* plain(type: string): Generator<Case> {
     ["bad credentials", getMe, isJson ? Buffer.from("{}") : undefined, [["authorization", "Bearer bad"]]],
     ["good credentials", getMe, isJson ? Buffer.from("{}") : undefined, [], "Zeno"],
     ["an operator's call", seal, isJson ? Buffer.from("{}") : undefined],
-    ["an unknown RPC", "/stoa.v1.PostService/Nothing", get],
+    ["an unknown RPC", unknown, get],
     ["health", health, isJson ? Buffer.from("{}") : undefined],
     ["a stream", streamed, get],
   ];
@@ -134,11 +133,10 @@ function* gets(): Generator<Case> {
 
 /** All cases of RPCs, in the order in which they are sent. */
 export function rpcCases(): Case[] {
-  const plainTypes = ["json", "proto", "json; charset=utf-8", "proto; x=y"].map((type) => `application/${type}`);
-  plainTypes.push("Application/JSON");
+  const plainTypes = ["application/json", "application/proto"];
   const streamTypes = ["application/connect+json", "application/connect+proto"];
   const oddTypes = ["text/plain", "application/xml", "application/x-www-form-urlencoded", "application/grpcx"];
-  oddTypes.push("application/connect", "", "nonsense");
+  oddTypes.push("application/grpc-web-text", "application/connect", "", "nonsense");
   const streams = streamTypes.flatMap((type): Case[] => {
     const isJson = type.endsWith("json");
     const headers: Field[] = [["content-type", type]];
@@ -154,7 +152,7 @@ export function rpcCases(): Case[] {
     ];
   });
   const odd = oddTypes.flatMap((type): Case[] =>
-    [getPost, createPost, streamed].map((target) => ({
+    [getPost, createPost, streamed, unknown].map((target) => ({
       name: `the type ${type} for ${target}`,
       method: "POST",
       target,
@@ -162,9 +160,19 @@ export function rpcCases(): Case[] {
       body: one,
     })),
   );
+  const spellings: [string, Buffer][] = [
+    ["application/grpc+proto", frame(one)],
+    ["application/json; charset=utf-8", Buffer.from('{"id": "1"}')],
+    ["application/proto; x=y", one],
+    ["Application/JSON", Buffer.from('{"id": "1"}')],
+  ];
+  const spelled = spellings.map(([type, body]): Case => {
+    return { name: `${type}: a message`, method: "POST", target: getPost, headers: [["content-type", type]], body };
+  });
   return [
     ...envelopedTypes.flatMap((type) => [...enveloped(type)]),
     ...plainTypes.flatMap((type) => [...plain(type)]),
+    ...spelled,
     ...gets(),
     ...streams,
     ...odd,
