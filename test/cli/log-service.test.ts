@@ -82,6 +82,29 @@ describe("the log of a service", () => {
     expect(await stoa("mirror", service.url, scratchFolder())).toMatchObject({ status: 0, to: log.size });
   });
 
+  it("proves when each was created and edited, and where a comment stands, also of what was edited", async () => {
+    const { key } = zeno;
+    const { body } = await create("posts/1/comments", { body: "x" });
+    const { id } = body.comment;
+    await service.rest(`comments/${id}`, { key, method: "PATCH", body: { body: "y" } });
+    await untilPublished(service);
+    for (const [item, change, back, name] of [
+      ["posts/1", "created_at = created_at - 1", "created_at = created_at + 1", "ts"],
+      ["communities/races", "created_at = created_at - 1", "created_at = created_at + 1", "ts"],
+      ["comments/1", "post_id = 2", "post_id = 1", "post"],
+      [`comments/${id}`, "parent_id = 1", "parent_id = NULL", "parent"],
+      [`comments/${id}`, "edited_at = edited_at + 1", "edited_at = edited_at - 1", "ts"],
+    ] as const) {
+      const [table, last] = item.split("/");
+      const [where, row] = [table === "communities" ? "name" : "id", last];
+      await db.rows(`UPDATE ${table} SET ${change} WHERE ${where} = ?`, [row]);
+      const reason = `other_content: the proven ${name} differs from the one that was shown`;
+      expect(await stoa("prove", service.url, item), item).toMatchObject({ status: 1, ok: false, reason });
+      await db.rows(`UPDATE ${table} SET ${back} WHERE ${where} = ?`, [row]);
+      expect(await stoa("prove", service.url, item), item).toMatchObject({ status: 0 });
+    }
+  });
+
   it("is nothing to believe if a text was changed in the database", async () => {
     await db.rows("UPDATE comments SET body = 'He does.' WHERE id = 1");
     expect(await stoa("prove", service.url, "comments/1")).toMatchObject({

@@ -23,6 +23,12 @@ async function show(site: FakeSite, path: string, item: object, index: number): 
 
 const post = { ...texts.edited, author: { name: "Zeno", resident: null }, community: "general", removed: null };
 
+/** Makes the service list entries as those of the post. */
+function listEntries(...indexes: number[]): void {
+  const entries = indexes.map((index) => ({ index, entry: entryTexts[index] }));
+  site.pages.set("/api/v1/log/entries?item=post&item_id=12", JSON.stringify({ ok: true, entries }));
+}
+
 let site: FakeSite;
 beforeEach(async () => {
   site = await startSite(await FakeLog.of(entryTexts));
@@ -32,6 +38,8 @@ beforeEach(async () => {
   await show(site, "communities/general", { community: texts.community }, at.community);
   await show(site, "house/receipts/9", { receipt: { seq: 9, hash: "ab".repeat(32) } }, at.receipt);
   site.pages.set("/api/v1/log/entries/10/proof", await site.log.proof(at.unknown));
+  listEntries(at.post, at.edit);
+  site.pages.set(`/api/v1/log/entries/${at.post}/proof`, await site.log.proof(at.post));
   site.pages.set("/api/v1/posts/12/proof?of=removal", await site.log.proof(at.act));
 });
 
@@ -131,6 +139,20 @@ describe("stoa prove", () => {
         await show(site, "agents/Plato", { agent: { ...texts.agent, name: "Plato" } }, at.agent);
         await show(site, "posts/12", by("Plato"), at.edit);
       },
+    ],
+    [
+      "shows another community",
+      "other_content",
+      async () => {
+        await show(site, "communities/races", { community: texts.community }, at.community);
+        await show(site, "posts/12", { post: { ...post, community: "races" } }, at.edit);
+      },
+    ],
+    ["lists no creation of the post", "not_logged", () => listEntries(at.edit)],
+    [
+      "proves something else as the creation",
+      "other_item",
+      async () => site.pages.set(`/api/v1/log/entries/${at.post}/proof`, await site.log.proof(at.edit)),
     ],
     [
       "withholds the text in the proof",

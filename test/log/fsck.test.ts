@@ -72,6 +72,27 @@ it.each(["post", "comment"] as const)(
   },
 );
 
+it("a time or place that differs from the entry of the creation is found, also of what was edited", async () => {
+  const [first, second] = [await service.comment(author, posts[4]), await service.comment(author, posts[4])];
+  const edited = { key: author.key, method: "PATCH", body: { body: "Edited" } };
+  expect((await service.rest(`comments/${second}`, edited)).status).toBe(200);
+  await isWhole();
+  const created = `created_at = created_at - 1`;
+  for (const [table, id, change, back] of [
+    ["posts", posts[4], created, "created_at = created_at + 1"],
+    ["agents", 1, created, "created_at = created_at + 1"],
+    ["comments", second, created, "created_at = created_at + 1"],
+    ["comments", second, `parent_id = ${first}`, "parent_id = NULL"],
+    ["comments", first, `post_id = ${posts[1]}`, `post_id = ${posts[4]}`],
+  ] as const) {
+    await db.rows(`UPDATE ${table} SET ${change} WHERE id = ?`, [id]);
+    const what = table === "comments" ? "time, post or parent" : "time";
+    expect(await fsck()).toContain(`${table} id ${id}: the log has another ${what} of its creation`);
+    await db.rows(`UPDATE ${table} SET ${back} WHERE id = ?`, [id]);
+    expect(await fsck()).toEqual([]);
+  }
+});
+
 it("a text that is not in the log is added", async () => {
   await db.rows(
     `INSERT INTO comments (id, post_id, author_id, body, created_at, noted)

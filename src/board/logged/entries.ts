@@ -79,7 +79,8 @@ export function importRows<Kind extends SaltedKind>(kind: Kind, rows: readonly S
   });
 }
 
-function creationOf(kind: SaltedKind, row: Created, content: string): Entry {
+/** The entry of a row's creation. @param content the commitment to the text that it had */
+export function creationOf(kind: SaltedKind, row: Created, content: string): Entry {
   const { id, created_at, post_id = 0, parent_id = null } = row;
   const ts = timeOf(created_at);
   if (kind === "comment") return { type: "comment", id, content, ts, post: post_id, parent: parent_id };

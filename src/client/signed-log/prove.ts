@@ -1,3 +1,6 @@
+import { toUtf8 } from "../../tlog/encoding.ts";
+import type { ContentKind } from "../../tlog/entries/content.ts";
+import { parseEntry } from "../../tlog/entries/entry-text.ts";
 import { type NoteKey, parseVkey } from "../../tlog/notes/key.ts";
 import type { ExpectedItem } from "../../tlog/proofs/expected-item.ts";
 import { maxProofBytes } from "../../tlog/proofs/tlog-proof.ts";
@@ -60,11 +63,13 @@ interface ShownItem {
   /** Whether the log must have it. */
   isLogged: boolean;
   author?: string | undefined;
+  community?: string | undefined;
 }
 
 /**
  * Verifies the proof of an item, that it is of what the service shows, and that its tree is one of the log's. For a post or
- * comment it also verifies the proof of the author's name.
+ * comment it also verifies the proofs of the names of its author and community, and for what was edited that of its creation,
+ * which says when and where.
  * @param root the root address of the service
  * @throws LogFinding or TlogError for what is not proved; StoaError; the signal's reason
  */
@@ -90,19 +95,45 @@ async function proveOnce(
   log: SignedLog,
   signal: AbortSignal | undefined,
 ): Promise<ProvedItem> {
-  const { expected, isLogged, author } = await readShown(root, address, signal);
+  const { expected, isLogged, author, community } = await readShown(root, address, signal);
   const proof = await findProof(root, address.path, expected.kind === "removal", signal);
   if (proof === undefined) {
     if (isLogged) throw new LogFinding("not_logged", "the service shows it, and the log does not have it");
     throw new StoaError("not_found", "the log has nothing like that");
   }
   const proved = await checkProof(proof, expected, log);
-  const { content } = proved;
-  if (author === undefined || content === undefined || !("body" in content)) return proved;
-  const proofOfAuthor = await findProof(root, `agents/${encodeURIComponent(author)}`, false, signal);
-  if (proofOfAuthor === undefined) throw new LogFinding("not_logged", "the log does not have its author");
-  await checkProof(proofOfAuthor, { kind: "agent", id: content.agent, shown: { name: author } }, log);
+  const { content, entry } = proved;
+  if (entry.type === "edit" && "creation" in expected)
+    await checkCreation(root, { ...expected, id: entry.id }, log, signal);
+  const checkName = async (kind: "agent" | "community", id: number, name: string) => {
+    const path = `${kind === "agent" ? "agents" : "communities"}/${encodeURIComponent(name)}`;
+    const proofOfName = await findProof(root, path, false, signal);
+    if (proofOfName === undefined) throw new LogFinding("not_logged", `the log does not have its ${kind}`);
+    await checkProof(proofOfName, { kind, id, shown: { name } }, log);
+  };
+  if (content === undefined || !("body" in content)) return proved;
+  if (community !== undefined && "community" in content) await checkName("community", content.community, community);
+  if (author === undefined) return proved;
+  await checkName("agent", content.agent, author);
   return { ...proved, author: { id: content.agent, name: author } };
+}
+
+/** Verifies that an item was created when and where the service shows it. */
+async function checkCreation(
+  root: string,
+  { kind, id, creation }: ExpectedItem & { kind: ContentKind; id: number },
+  log: SignedLog,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const path = `log/entries?item=${kind}&item_id=${id}`;
+  const { entries } = await retrying(() => getObject(`${root}/api/v1/${path}`, signal), signal);
+  const listed = Array.isArray(entries) ? entries.filter(isObject) : [];
+  // The newest one: an id may come again after a recovery.
+  const found = listed.findLast(({ entry }) => typeof entry === "string" && parseEntry(toUtf8(entry)).type === kind);
+  const proof = found && (await findProof(root, `log/entries/${found.index}`, false, signal));
+  if (proof === undefined) throw new LogFinding("not_logged", `the log does not have the creation of the ${kind}`);
+  const { entry } = await checkProof(proof, { kind, id, creation } as ExpectedItem, log);
+  if (entry.type !== kind) throw new LogFinding("other_item", "the proof is of another entry");
 }
 
 /**
@@ -142,13 +173,19 @@ async function readShown(root: string, address: ItemAddress, signal: AbortSignal
     throw new LogFinding("other_item", `the service shows another ${kind}`);
   }
   const isRemoved = isObject(item.removed);
+  const creation = { ts: timeOf(item, "created_at") };
   switch (kind) {
     case "receipt":
       return { expected: { kind, seq: Number(last), hash: textOf(item, "hash") }, isLogged: true };
     case "agent": {
       const resident = typeof item.resident === "number" ? item.resident : null;
       return {
-        expected: { kind, shown: { name: textOf(item, "name"), bio: textOf(item, "bio"), resident } },
+        expected: {
+          kind,
+          shown: { name: textOf(item, "name"), bio: textOf(item, "bio"), resident },
+          creation,
+          edit: { ts: timeOf(item, "bio_edited_at") },
+        },
         isLogged: true,
       };
     }
@@ -158,18 +195,29 @@ async function readShown(root: string, address: ItemAddress, signal: AbortSignal
         title: textOf(item, "title"),
         description: textOf(item, "description"),
       };
-      return { expected: { kind, shown }, isLogged: true };
+      return { expected: { kind, shown, creation }, isLogged: true };
     }
     default: {
       const id = Number(last);
       if (removal) return { expected: { kind: "removal", of: kind, id }, isLogged: isRemoved };
+      const edit = { ts: timeOf(item, "edited_at") };
+      const stated =
+        kind === "post"
+          ? { kind, id, creation, edit }
+          : {
+              kind,
+              id,
+              creation: { ...creation, post: idOf(item.post_id), parent: idOf(item.parent_id) ?? null },
+              edit,
+            };
       // The proof of a removed item does not have the text, either.
-      if (isRemoved) return { expected: { kind, id }, isLogged: true };
+      if (isRemoved) return { expected: stated, isLogged: true };
       const name = isObject(item.author) ? textOf(item.author, "name") : erasedName;
       const author = name === erasedName ? undefined : name;
       const body = textOf(item, "body");
-      if (kind === "comment") return { expected: { kind, id, shown: { body } }, isLogged: true, author };
-      return { expected: { kind, id, shown: { title: textOf(item, "title"), body } }, isLogged: true, author };
+      if (kind === "comment") return { expected: { ...stated, shown: { body } }, isLogged: true, author };
+      const shown = { title: textOf(item, "title"), body };
+      return { expected: { ...stated, shown }, isLogged: true, author, community: textOf(item, "community") };
     }
   }
 }
@@ -184,4 +232,17 @@ function textOf(item: JsonObject, name: string): string {
   const { [name]: value } = item;
   if (typeof value !== "string") throw new StoaError("unusable", `the answer has no ${name}`);
   return value;
+}
+
+/** A time as entries have it; undefined if the item shows none. */
+function timeOf(item: JsonObject, name: string): string | undefined {
+  const { [name]: value } = item;
+  if (value === null || value === undefined) return undefined;
+  const time = new Date(String(value));
+  if (Number.isNaN(time.getTime())) throw new StoaError("unusable", `the answer has a malformed ${name}`);
+  return time.toISOString();
+}
+
+function idOf(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
 }

@@ -1,8 +1,8 @@
 import { commitmentOf, contentOf } from "../../board/logged/commitments.ts";
-import { importRows } from "../../board/logged/entries.ts";
+import { creationOf, importRows } from "../../board/logged/entries.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { Queryable, Tx } from "../../store/database/queryable.ts";
-import type { Finding, Outcome } from "../../store/recount/finding.ts";
+import { type Finding, type Outcome, unrepaired } from "../../store/recount/finding.ts";
 import { listWithDeletions, newestEntriesOf } from "../../store/recount/log.ts";
 import { insertIntoOutbox } from "../../store/tables/log-outbox.ts";
 import {
@@ -19,6 +19,7 @@ import {
   tableOf,
 } from "../../store/tables/salted-rows.ts";
 import { formatContent } from "../../tlog/entries/content.ts";
+import { formatEntry } from "../../tlog/entries/entry-text.ts";
 import { TlogError } from "../../tlog/error.ts";
 import { findStandingEntry, readLostRanges } from "../lost-ranges.ts";
 
@@ -34,7 +35,7 @@ const problems = {
 };
 
 /**
- * Compares each text that stands with its newest commitment.
+ * Compares each text that stands with its newest commitment, and each row with the entry of its creation.
  * @param isImported whether the import has ended: then texts without a salt should be in the log, too
  * @param repairIn the database in which it adds texts that the log lacks. A text that contradicts the log is never changed
  */
@@ -47,6 +48,7 @@ export async function* checkCommitments(
   for (const kind of saltedKinds) {
     for await (const rows of portions((after) => listSaltedRows(db, kind, after, portion))) {
       const newest = await newestEntriesOf(db, kind, idsOf(rows), "content");
+      yield* unrepaired(checkCreations(db, kind, rows, newest, tableOf(kind)));
       for (const row of rows) {
         if (row.salt === null && !isImported) continue;
         if (stateOf(kind, row, newest.get(row.id)) === "agrees") continue;
@@ -61,12 +63,47 @@ export async function* checkCommitments(
   }
 }
 
+/**
+ * Compares rows with the entries of their creations: when each was created and, of a comment, where.
+ * @param newest their newest entries that commit to a text, which for most rows is that of the creation
+ */
+async function* checkCreations<Kind extends SaltedKind>(
+  db: Queryable,
+  kind: Kind,
+  rows: readonly SaltedRows[Kind][],
+  newest: ReadonlyMap<number, string>,
+  subject: string,
+): AsyncGenerator<Finding, void> {
+  const edited = idsOf(rows).filter((id) => newest.get(id)?.includes('"type":"edit"'));
+  const older = edited.length === 0 ? new Map() : await newestEntriesOf(db, kind, edited, "creation");
+  const created = new Map([...newest, ...older]);
+  for (const row of rows) {
+    const entry = created.get(row.id);
+    if (entry === undefined || isCreationOf(kind, row, entry)) continue;
+    const what = kind === "comment" ? "time, post or parent" : "time";
+    yield { subject, key: { id: row.id }, problem: `the log has another ${what} of its creation` };
+  }
+}
+
+function isCreationOf<Kind extends SaltedKind>(kind: Kind, row: SaltedRows[Kind], entry: string): boolean {
+  try {
+    // In canonical JSON the commitment comes first.
+    const right = creationOf(kind, row, entry.slice(12, 76));
+    return entry === formatEntry(right) || entry === formatEntry({ ...right, imported: true });
+  } catch (error) {
+    // No entry may have the time or the number of a damaged row.
+    if (error instanceof TlogError || error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
 /** Compares each text that is kept of a removed post or comment, for its restore, with its newest commitment. */
 export async function* checkRemovedTexts(db: Queryable): AsyncGenerator<Finding, void> {
   for (const kind of ["post", "comment"] as const) {
     for await (const rows of portions((after) => listRemovedRows(db, kind, after, portion))) {
       const kept = rows.filter(({ salt }) => salt !== null);
       const newest = kept.length === 0 ? new Map() : await newestEntriesOf(db, kind, idsOf(kept), "content");
+      yield* checkCreations(db, kind, kept, newest, removedTableOf(kind));
       for (const row of kept) {
         if (stateOf(kind, row, newest.get(row.id)) === "agrees") continue;
         if ((await lookAgain(db, kind, row.id, false, findRemovedRow)) === "agrees") continue;

@@ -2,7 +2,7 @@
 import { StoredDamage } from "../../errors.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { Queryable } from "../../store/database/queryable.ts";
-import { compare, type Finding, leftOut, type Outcome } from "../../store/recount/finding.ts";
+import { compare, type Finding, leftOut, type Outcome, unrepaired } from "../../store/recount/finding.ts";
 import { findEntryBehindHead } from "../../store/recount/log.ts";
 import { type LogHead, readLogHead } from "../../store/tables/log-head.ts";
 import { type LogIdentity, readLogIdentity } from "../../store/tables/log-identity.ts";
@@ -136,8 +136,4 @@ function problemOf({ item, item_id, entry }: OutboxRow, now: number): string | u
     if (error instanceof TlogError) return "it is no entry";
     throw error;
   }
-}
-
-async function* unrepaired(findings: AsyncIterable<Finding>): AsyncGenerator<Outcome, void> {
-  for await (const finding of findings) yield { finding, repaired: false };
 }

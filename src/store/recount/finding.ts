@@ -106,3 +106,8 @@ export async function nextKey(
   ]);
   return row?.next ?? undefined;
 }
+
+/** Findings that nothing repairs. */
+export async function* unrepaired(findings: AsyncIterable<Finding>): AsyncGenerator<Outcome, void> {
+  for await (const finding of findings) yield { finding, repaired: false };
+}

@@ -17,6 +17,7 @@ export async function lockLogHead(tx: Tx): Promise<number | undefined> {
 
 const conditions = {
   content: `entry LIKE '{"content":%'`,
+  creation: `entry LIKE '{"content":%' AND entry NOT LIKE '%"type":"edit","v":1}'`,
   deletion: `entry LIKE '%"type":"deletion","v":1}'`,
 } as const;
 

@@ -10,6 +10,10 @@ interface ExpectedText<Kind extends ContentKind> {
   id?: number;
   /** The text as it was shown: each member that is given must be the proven one. */
   shown?: Partial<Contents[Kind]>;
+  /** When and where it was created, as it was shown. An entry of the creation must have each member that is given. */
+  creation?: { ts?: string | undefined; post?: number | undefined; parent?: number | null | undefined };
+  /** When it was edited, as it was shown. An entry of an edit must have that. */
+  edit?: { ts?: string | undefined };
 }
 
 /** What a proof must be of. */

@@ -46,6 +46,7 @@ export async function verifyItem(
   checkItem(entry, parsed.index, item);
   const content = await openContent(entry, extra, functions);
   checkShown(content, item);
+  checkStated(entry, item);
   return { checkpoint, index: parsed.index, entry, content };
 }
 
@@ -83,6 +84,15 @@ function checkShown(content: Contents[ContentKind] | undefined, item: ExpectedIt
   if (content === undefined) throw new TlogError("content_withheld", "the proof does not have the text");
   for (const [name, value] of shown) {
     if (content[name as keyof typeof content] === value) continue;
+    throw new TlogError("other_content", `the proven ${name} differs from the one that was shown`);
+  }
+}
+
+/** Compares what an entry says itself with what the caller was shown. @throws TlogError `other_content` */
+function checkStated(entry: Entry | UnknownEntry, item: ExpectedItem): void {
+  if (!("creation" in item || "edit" in item)) return;
+  for (const [name, value] of Object.entries((entry.type === "edit" ? item.edit : item.creation) ?? {})) {
+    if (value === undefined || entry[name as keyof typeof entry] === value) continue;
     throw new TlogError("other_content", `the proven ${name} differs from the one that was shown`);
   }
 }
