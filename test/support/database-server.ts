@@ -6,7 +6,7 @@ import { createConnection } from "mysql2/promise";
 import type { TestProject } from "vitest/node";
 import { type DatabaseConfig, readConfig } from "../../src/config/config.ts";
 import { startPrivateServer } from "../../src/private-database/server/private-server.ts";
-import { makeSchemaTemplate, type SchemaTemplate } from "./schema-template.ts";
+import { makeSchemaTemplate } from "./schema-template.ts";
 
 /** The server that all test files share. Each creates its own databases there. */
 export type TestServer = Omit<DatabaseConfig, "database">;
@@ -14,8 +14,8 @@ export type TestServer = Omit<DatabaseConfig, "database">;
 declare module "vitest" {
   interface ProvidedContext {
     server: TestServer;
-    /** Makes the schema in an empty database. */
-    schema: SchemaTemplate;
+    /** Statements that make the schema in an empty database. */
+    schema: string;
   }
 }
 

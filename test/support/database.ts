@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { createPool } from "mysql2/promise";
+import { createConnection, createPool } from "mysql2/promise";
 import { inject } from "vitest";
 import { Database } from "../../src/store/database/database.ts";
 import { afterFile } from "./after-file.ts";
@@ -10,12 +10,8 @@ export type { TestDatabase };
 /** Creates a database with the schema of this version, as if the migrations had run. It is dropped like the one below. */
 export async function createDatabaseWithSchema(): Promise<TestDatabase> {
   const db = await createTestDatabase();
-  const connection = await db.pool.getConnection();
-  try {
-    for (const statement of inject("schema")) await connection.query(statement);
-  } finally {
-    connection.release();
-  }
+  const connection = await createConnection({ ...db.config, multipleStatements: true });
+  await connection.query(inject("schema")).finally(() => connection.end());
   return db;
 }
 

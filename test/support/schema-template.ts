@@ -3,14 +3,11 @@ import type { DatabaseConfig } from "../../src/config/config.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { migrate } from "../../src/store/schema/migrate.ts";
 
-/** What makes a copy of a database that the migrations have made: many times as fast as they are. */
-export type SchemaTemplate = readonly string[];
-
-/** Runs the migrations in a database of this name, which is dropped again, and returns statements that lead to the same. */
-export async function makeSchemaTemplate(
-  server: Omit<DatabaseConfig, "database">,
-  name: string,
-): Promise<SchemaTemplate> {
+/**
+ * Runs the migrations in a database of this name, which is dropped again, and returns statements that lead to the same many
+ * times as fast. They go to the server in one message.
+ */
+export async function makeSchemaTemplate(server: Omit<DatabaseConfig, "database">, name: string): Promise<string> {
   const admin = await createConnection(server);
   const rows = async (sql: string) => (await admin.query<RowDataPacket[]>(sql))[0];
   try {
@@ -33,7 +30,7 @@ export async function makeSchemaTemplate(
       const [created] = await rows(`SHOW CREATE TRIGGER ${trigger}`);
       statements.push(created?.["SQL Original Statement"]);
     }
-    return [...statements, "SET foreign_key_checks = 1"];
+    return statements.join(";\n");
   } finally {
     await admin.query(`DROP DATABASE IF EXISTS ${name}`);
     await admin.end();
