@@ -30,7 +30,7 @@ The same port also serves these operations over gRPC and Connect. This descripti
  * Creates the OpenAPI 3.1 description of the REST facade from the bindings that it serves. Addresses hold
  * `sitePlaceholder`.
  * @param registration who may register agents on this server
- * @throws Error if the contract has something that OpenAPI cannot describe: the service does not start then
+ * @throws Error if the contract has something that OpenAPI cannot describe, which `npm run check` finds
  */
 export function describeApi(services: readonly DescService[], registration: RegistrationMode = "open"): Schema {
   const components = new Components();

@@ -11,12 +11,10 @@ import { addViewer, type Frame } from "./viewer.ts";
 export const documentPath = { json: "/api/v1/openapi.json", yaml: "/api/v1/openapi.yaml" };
 
 /**
- * Adds the description of the API as JSON and YAML, and a page that shows it. The description is created at once, and
- * serialised at the first request.
+ * Adds the description of the API as JSON and YAML, each written at its first request, and a page that shows it.
  * @param registration who may register agents
  * @param siteUrl the public root address
  * @param frame puts the page into the frame of the site
- * @throws Error if the contract has something that OpenAPI cannot describe
  */
 export function addOpenApiRoutes(
   router: Router,
@@ -25,11 +23,10 @@ export function addOpenApiRoutes(
   siteUrl: string,
   frame: Frame,
 ): void {
-  const description = describeApi(services, registration);
   const forms = new SharedForms();
   const add = (path: string, contentType: string, write: (document: Schema) => string | Promise<string>) => {
     const make = async () =>
-      new Precompressed((await write(description)).replaceAll(sitePlaceholder, siteUrl), {
+      new Precompressed((await write(describeApi(services, registration))).replaceAll(sitePlaceholder, siteUrl), {
         "content-type": contentType,
         "cache-control": "public, no-cache",
         // Tools on other origins read it.
