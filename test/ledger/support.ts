@@ -9,8 +9,7 @@ import { ErrorDetailSchema } from "../../gen/stoa/v1/error_pb.js";
 import { LedgerOperatorService } from "../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import type { Receipt } from "../../gen/stoa/v1/receipt_pb.js";
-import { Ledger } from "../../src/ledger/ledger.ts";
-import type { SealChecks } from "../../src/ledger/sealing/seal-checks.ts";
+import { Ledger, type LedgerOptions } from "../../src/ledger/ledger.ts";
 import { sealSession } from "../../src/ledger/sealing/session.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { openStore } from "../support/database.ts";
@@ -103,15 +102,10 @@ export async function refusal(call: Promise<unknown>): Promise<{ code: string; e
 }
 
 /** Opens the ledger itself on a database with the schema, without a server or a clock around it. */
-export async function openLedger(db: TestDatabase, now: () => number = Date.now, sealChecks?: SealChecks) {
+export async function openLedger(db: TestDatabase, now: () => number = Date.now, more: Partial<LedgerOptions> = {}) {
   const database = openStore(db, 4);
-  const ledger = await Ledger.open({
-    db: database,
-    now,
-    log: pino({ level: "silent" }),
-    sealChecks,
-    maxReportAgeMs: 0,
-  });
+  const log = pino({ level: "silent" });
+  const ledger = await Ledger.open({ db: database, now, log, maxReportAgeMs: 0, ...more });
   return { ledger, database };
 }
 

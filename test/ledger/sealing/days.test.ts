@@ -1,7 +1,10 @@
+import { pino } from "pino";
 import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import type { TestDatabase } from "../../support/database.ts";
+import { startDailySealing } from "../../../src/ledger/sealing/daily-sealing.ts";
+import type { Ticker } from "../../../src/timing/ticker.ts";
+import { createDatabaseWithSchema, type TestDatabase } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait.ts";
-import { type LedgerUnderTest, refusal, startLedger, TestClock, verifyLedger } from "../support.ts";
+import { type LedgerUnderTest, openLedger, refusal, startLedger, TestClock, verifyLedger } from "../support.ts";
 
 const clerk = { agent: "stoa", seat: "clerk" };
 const noteOnTime = "Sealed by the service's clock at the end of the day.";
@@ -21,34 +24,37 @@ async function dailies(db: TestDatabase) {
 /** The SHA-256 of an empty list. */
 const noModerations = { count: 0, hash: "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945" };
 
-it("the daily seal is tried again after a failure, and waits longer each time", async () => {
+it("the daily seal is tried again after a failure, and waits longer each time, up to a minute", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
   onTestFinished(() => void vi.useRealTimers());
   const clock = new TestClock("2026-03-01T12:00:00Z");
-  const { db, log } = await startLedger({ clock, config: { databaseTimeoutMs: 600_000 } });
-  await db.rows(`CREATE TRIGGER nothing_is_sealed BEFORE INSERT ON receipts
-    FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'`);
+  const db = await createDatabaseWithSchema();
+  const { ledger } = await openLedger(db, clock.now);
   clock.set("2026-03-02T00:00:01Z");
-  const failures = () => log.filter(({ msg }) => msg === "the days that are over could not be sealed");
-  // A try takes some steps, few beside the pauses.
-  const stepMs = 20;
-  const failedAt: number[] = [];
-  while (failedAt.length < 5) {
-    vi.advanceTimersByTime(stepMs);
-    await db.rows("DO 1");
-    if (failures().length > failedAt.length) failedAt.push(performance.now());
-  }
-  // A failure is seen up to a step late.
-  const pauses = failedAt.slice(1).map((at, index) => at - (failedAt[index] as number) + stepMs);
-  for (const [index, ms] of pauses.entries()) expect(ms).toBeGreaterThanOrEqual(1_000 * 2 ** index);
-  for (const { err } of failures()) expect(JSON.stringify(err)).toContain("refused");
+  const triedAt: number[] = [];
+  const failing = vi.spyOn(ledger.days, "sealDue").mockImplementation(async () => {
+    triedAt.push(performance.now());
+    throw new Error("refused");
+  });
+  const daily = startDailySealing(ledger, clock.now, pino({ level: "silent" }));
+  onTestFinished(() => daily.stop());
+  while (triedAt.length < 9) await vi.advanceTimersByTimeAsync(1_000);
+  const pauses = triedAt.slice(1).map((at, index) => (at - (triedAt[index] as number)) / 1_000);
+  expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+  failing.mockRestore();
+  await vi.advanceTimersByTimeAsync(60_000);
+  await sealed(db, "2026-03-01");
 });
 
-// Each of these has services of its own.
-describe.concurrent("the daily seal", () => {
+describe("the daily seal", () => {
+  const clock = new TestClock("2026-03-01T13:30:00Z");
+  let service: LedgerUnderTest;
+  beforeAll(async () => {
+    service = await startLedger({ clock });
+  });
+
   it("is made after midnight, with the content of the contract", async () => {
-    const clock = new TestClock("2026-03-01T13:30:00Z");
-    const { db, seal } = await startLedger({ clock });
+    const { db, seal } = service;
     await seal({ session: "2026-03-01" });
     clock.set("2026-03-01T23:59:59.999Z");
     await seal({ session: "2026-03-01" });
@@ -74,42 +80,8 @@ describe.concurrent("the daily seal", () => {
     expect(before.body.type).toBe("session");
   });
 
-  it("is made once for each date by two instances, also late by two that start after some days", async () => {
-    const clock = new TestClock("2026-02-26T12:00:00Z");
-    const first = await startLedger({ clock });
-    const { db } = first;
-    const running = [first, await startLedger({ clock, db })];
-    for (const [today, yesterday] of [
-      ["2026-02-27", "2026-02-26"],
-      ["2026-02-28", "2026-02-27"],
-    ] as const) {
-      clock.set(`${today}T00:00:01Z`);
-      await sealed(db, yesterday);
-    }
-    // Each instance finishes its work before it stops.
-    await Promise.all(running.map(({ app }) => app.close()));
-    clock.set("2026-03-03T00:02:00Z");
-    const late = await Promise.all([1, 2].map(() => startLedger({ clock, db })));
-    await sealed(db, "2026-03-02");
-    await Promise.all(late.map(({ app }) => app.close()));
-    const documents = await dailies(db);
-    expect(documents.map(({ body, evidence }) => [body.date, evidence.note])).toEqual([
-      ["2026-02-26", noteOnTime],
-      ["2026-02-27", noteOnTime],
-      ["2026-02-28", noteLate],
-      ["2026-03-01", noteLate],
-      ["2026-03-02", noteOnTime],
-    ]);
-    expect(documents.every(({ body }) => body.verify_ok)).toBe(true);
-    const lines = [...running, ...late].flatMap(({ log }) => log);
-    const dates = lines.filter(({ msg }) => msg === "sealed a day").map(({ date }) => date);
-    expect(dates.sort()).toEqual(documents.map(({ body }) => body.date));
-    expect(lines.filter(({ level }) => Number(level) >= 50)).toEqual([]);
-  });
-
   it("is made once, with a time that never decreases, when the clock jumps back", async () => {
-    const clock = new TestClock("2026-03-01T12:00:00Z");
-    const { db, seal } = await startLedger({ clock });
+    const { db, seal } = service;
     clock.set("2026-03-03T10:00:00Z");
     await sealed(db, "2026-03-02");
     clock.set("2026-03-03T09:59:00Z");
@@ -123,6 +95,44 @@ describe.concurrent("the daily seal", () => {
     await sealed(db, "2026-03-03");
     expect((await dailies(db)).map(({ body }) => body.date)).toEqual(["2026-03-01", "2026-03-02", "2026-03-03"]);
   });
+});
+
+it("two replicas make the daily seal once for each date, also late when both start after some days", async () => {
+  const clock = new TestClock("2026-02-26T12:00:00Z");
+  const db = await createDatabaseWithSchema();
+  const lines: { msg: string; level: number; date?: string }[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const startTwo = async () => {
+    const opened = await Promise.all([1, 2].map(() => openLedger(db, clock.now, { log })));
+    return opened.map(({ ledger }) => startDailySealing(ledger, clock.now, log));
+  };
+  // Each replica finishes its work before it stops.
+  const stop = (replicas: Ticker[]) => Promise.all(replicas.map((replica) => replica.stop()));
+  const running = await startTwo();
+  for (const [today, yesterday] of [
+    ["2026-02-27", "2026-02-26"],
+    ["2026-02-28", "2026-02-27"],
+  ] as const) {
+    clock.set(`${today}T00:00:01Z`);
+    await sealed(db, yesterday);
+  }
+  await stop(running);
+  clock.set("2026-03-03T00:02:00Z");
+  const late = await startTwo();
+  await sealed(db, "2026-03-02");
+  await stop(late);
+  const documents = await dailies(db);
+  expect(documents.map(({ body, evidence }) => [body.date, evidence.note])).toEqual([
+    ["2026-02-26", noteOnTime],
+    ["2026-02-27", noteOnTime],
+    ["2026-02-28", noteLate],
+    ["2026-03-01", noteLate],
+    ["2026-03-02", noteOnTime],
+  ]);
+  expect(documents.every(({ body }) => body.verify_ok)).toBe(true);
+  const dates = lines.filter(({ msg }) => msg === "sealed a day").map(({ date }) => date);
+  expect(dates.sort()).toEqual(documents.map(({ body }) => body.date));
+  expect(lines.filter(({ level }) => level >= 50)).toEqual([]);
 });
 
 describe("SealDaily", () => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { createTestDatabase } from "../../support/database.ts";
-import { startLedger, TestClock, verifyLedger, zeros } from "../support.ts";
+import { createDatabaseWithSchema } from "../../support/database.ts";
+import { openLedger, sealBook, startLedger, TestClock, verifyLedger, zeros } from "../support.ts";
 
 it("the first start seals receipt 1 with exactly these fields; its date is the epoch, which does not change", async () => {
   const clock = new TestClock("2026-03-05T23:59:59.006Z");
@@ -32,41 +32,36 @@ it("the first start seals receipt 1 with exactly these fields; its date is the e
   await verifyLedger(first.db);
 });
 
-it("there is one first receipt, however many services start at the same time on an empty database", async () => {
-  const db = await createTestDatabase();
-  const services = await Promise.all(Array.from({ length: 3 }, () => startLedger({ db })));
+it("there is one first receipt, however many services begin at the same time on an empty database", async () => {
+  const db = await createDatabaseWithSchema();
+  const opened = await Promise.all(Array.from({ length: 3 }, () => openLedger(db)));
   expect(await verifyLedger(db)).toHaveLength(1);
-  const lines = services.flatMap(({ log }) => log.filter(({ msg }) => msg === "sealed the first receipt"));
-  expect(lines).toHaveLength(1);
-  await Promise.all(services.map(({ seal }) => seal()));
+  await Promise.all(opened.map(({ ledger }, index) => sealBook(ledger, `book ${index}`, "2026-01-05")));
   expect(await verifyLedger(db)).toHaveLength(4);
 });
 
 it("a configured epoch is day 1, counts UTC days, and cannot change; it must not be in the future", async () => {
   const clock = new TestClock("2026-03-01T00:00:00Z");
-  const db = await createTestDatabase();
-  const start = (ledgerEpoch: string) => startLedger({ clock, db, config: { ledgerEpoch } });
-  await expect(start("2026-03-02")).rejects.toThrow("STOA_LEDGER_EPOCH is 2026-03-02, a day that has not come yet.");
+  const db = await createDatabaseWithSchema();
+  const open = async (epoch: string) => (await openLedger(db, clock.now, { epoch })).ledger;
+  await expect(open("2026-03-02")).rejects.toThrow("STOA_LEDGER_EPOCH is 2026-03-02, a day that has not come yet.");
   expect(await db.rows("SELECT * FROM receipts")).toEqual([]);
-  const service = await start("2025-12-31");
-  const [genesis] = await verifyLedger(db);
-  expect(genesis.city_day).toBe(61);
-  clock.set("2026-03-01T23:59:59.999Z");
-  expect((await service.seal()).document?.city_day).toBe(61);
-  clock.set("2026-03-02T00:00:00.000Z");
-  expect((await service.seal()).document?.city_day).toBe(62);
-  await service.app.close();
-  await verifyLedger(db);
-  await (await start("2025-12-31")).app.close();
-  await expect(start("2026-01-01")).rejects.toThrow(
+  const ledger = await open("2025-12-31");
+  for (const time of ["2026-03-01T23:59:59.999Z", "2026-03-02T00:00:00.000Z"]) {
+    clock.set(time);
+    await sealBook(ledger, time, "2026-01-05");
+  }
+  expect((await verifyLedger(db)).map(({ city_day }) => city_day)).toEqual([61, 61, 62]);
+  await open("2025-12-31");
+  await expect(open("2026-01-01")).rejects.toThrow(
     "STOA_LEDGER_EPOCH is 2026-01-01, but this ledger began with 2025-12-31, which cannot change.",
   );
 });
 
 it("the epoch is that of one start if several disagree; the others are refused", async () => {
-  const db = await createTestDatabase();
+  const db = await createDatabaseWithSchema();
   const epochs = ["2026-01-01", "2026-01-02"];
-  const starts = await Promise.allSettled(epochs.map((ledgerEpoch) => startLedger({ db, config: { ledgerEpoch } })));
+  const starts = await Promise.allSettled(epochs.map((epoch) => openLedger(db, Date.now, { epoch })));
   expect(starts.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
   const winner = epochs[starts.findIndex(({ status }) => status === "fulfilled")];
   expect(await db.rows("SELECT epoch FROM ledger_epoch")).toEqual([{ epoch: winner }]);

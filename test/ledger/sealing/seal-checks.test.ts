@@ -16,7 +16,7 @@ async function startHeld() {
   const sealChecks = new SealChecks();
   for (const index of state.reasons.keys()) sealChecks.add(async () => state.reasons[index]);
   sealChecks.add(async () => void state.looks++);
-  const { ledger } = await openLedger(db, clock.now, sealChecks);
+  const { ledger } = await openLedger(db, clock.now, { sealChecks });
   const session = (book: string) => sealBook(ledger, book, "2026-03-01");
   return { clock, db, ledger, session, state };
 }
@@ -73,7 +73,7 @@ describe("seal checks", () => {
     const empty = await createDatabaseWithSchema();
     const sealChecks = new SealChecks();
     sealChecks.add(async () => "The reason.");
-    await expect(openLedger(empty, Date.now, sealChecks)).rejects.toThrow("Nothing is sealed now: The reason.");
+    await expect(openLedger(empty, Date.now, { sealChecks })).rejects.toThrow("Nothing is sealed now: The reason.");
     expect(await empty.rows("SELECT seq FROM receipts")).toEqual([]);
   });
 });
