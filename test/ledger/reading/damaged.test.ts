@@ -12,6 +12,7 @@ import {
   startLedger,
   unlockReceipts,
 } from "../support.ts";
+import { forms, receive, take } from "./followers.ts";
 
 const seq = 3;
 
@@ -159,18 +160,24 @@ describe("a receipt that is consistent in itself but does not verify", () => {
   });
 });
 
-it("a receipt that is missing is unavailable and logged; lists continue after it and are marked", async () => {
+it("a receipt that is missing is unavailable and logged; lists continue after it, and streams end there", async () => {
   const target = await startLedger();
   await fill(target.db, 5);
   await unlockReceipts(target.db);
-  await target.db.rows("DELETE FROM receipts WHERE seq = 3");
+  await target.db.rows("DELETE FROM receipts WHERE seq = ?", [seq]);
   expect(await isAlarmed(target)).toBe(false);
-  for (const address of ["house/receipts/3", "house/receipts/3/canonical"]) {
+  for (const address of addresses) {
     const { status, body } = await target.rest(address);
-    const error = { error: "unavailable", message: expect.stringContaining("Receipt 3") };
+    const error = { error: "unavailable", message: expect.stringContaining(`Receipt ${seq}`) };
     expect([status, body]).toMatchObject([503, error]);
   }
-  expect(target.log.filter(({ msg }) => msg === "a call failed")).toHaveLength(2);
+  for (const form of forms) {
+    const stream = receive(target, form, { from: 1, follow: true });
+    expect((await take(stream, 2)).map(({ seq }) => seq)).toEqual([1, 2]);
+    await expect(stream.next()).rejects.toThrow(/^the stream failed: unavailable$/i);
+  }
+  const failed = target.log.filter(({ msg }) => msg === "a call failed");
+  expect(failed).toHaveLength(addresses.length + forms.length);
   const first = await target.rest("house/receipts?limit=3");
   expect(first.headers.get("stoa-receipt")).toBe("damaged");
   expect(first.body).toMatchObject({ receipts: [{ seq: 1 }, { seq: 2 }, { seq: 4 }], next_from: 5 });

@@ -1,4 +1,4 @@
-import { createTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { createDatabaseWithSchema, type TestDatabase } from "../../support/database.ts";
 import { serverOf } from "../../support/database-link.ts";
 import { startRelay } from "../../support/relay.ts";
 
@@ -8,7 +8,7 @@ export interface CountedDatabase extends TestDatabase {
 }
 
 export async function createCountedDatabase(): Promise<CountedDatabase> {
-  const direct = await createTestDatabase();
+  const direct = await createDatabaseWithSchema();
   let bytes = 0;
   const { port } = await startRelay(serverOf(direct.config), (client, database) => {
     client.pipe(database);

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { createDatabaseWithSchema } from "../../support/database.ts";
 import {
   fill,
   ledgerClient,
@@ -241,7 +242,7 @@ describe("a receipt that is looked for", () => {
 });
 
 it("a receipt that is sealed during its request is never reported as missing", async () => {
-  const { db } = await startLedger();
+  const db = await createDatabaseWithSchema();
   const [sealing, reading] = [await openLedger(db), await openLedger(db)];
   const { signal } = new AbortController();
   const poll = async (seq: number) => {

@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { fill, headSeq, startLedger, unlockReceipts, verifyLedger } from "../support.ts";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { fill, headSeq, startLedger, verifyLedger } from "../support.ts";
 import { drain, forms, receive, receiveParts, StreamFailure, take } from "./followers.ts";
 
 /** More than one page. */
@@ -23,8 +23,6 @@ async function failureOf(action: Promise<unknown>): Promise<{ code: string; stat
   return { code: error.code, status: error.status };
 }
 
-const rest = (form: string) => form === "ndjson" || form === "sse";
-
 describe.each(forms)("a stream over %s", (form) => {
   it("sends the existing receipts, then new ones", async () => {
     const head = await headSeq(a.db);
@@ -44,31 +42,31 @@ describe.each(forms)("a stream over %s", (form) => {
     }
     leave.abort();
   });
+});
 
-  it("ends at the head when it does not follow", async () => {
-    const head = await headSeq(a.db);
-    expect((await drain(receive(a, form, { from: 50 }))).map(({ seq }) => seq)).toEqual(seqs(50, head));
-    expect((await drain(receive(a, form, { from: head, follow: false }))).map(({ seq }) => seq)).toEqual([head]);
-    expect(await drain(receive(a, form, { from: head + 1 }))).toEqual([]);
-  });
+it("a stream ends at the head when it does not follow", async () => {
+  const head = await headSeq(a.db);
+  expect((await drain(receive(a, "grpc", { from: 50 }))).map(({ seq }) => seq)).toEqual(seqs(50, head));
+  expect((await drain(receive(a, "grpc", { from: head, follow: false }))).map(({ seq }) => seq)).toEqual([head]);
+  expect(await drain(receive(a, "grpc", { from: head + 1 }))).toEqual([]);
+});
 
-  it("may begin with the first receipt at the earliest, and at most one beyond the head", async () => {
-    const head = await headSeq(a.db);
-    const leave = new AbortController();
-    const stream = receive(a, form, { from: head + 1, follow: true }, leave.signal);
-    const next = take(stream, 1);
-    await a.seal();
-    expect((await next).map(({ seq }) => seq)).toEqual([head + 1]);
-    leave.abort();
+it("a stream may begin with the first receipt at the earliest, and at most one beyond the head", async () => {
+  const head = await headSeq(a.db);
+  const leave = new AbortController();
+  const next = take(receive(a, "grpc", { from: head + 1, follow: true }, leave.signal), 1);
+  await a.seal();
+  expect((await next).map(({ seq }) => seq)).toEqual([head + 1]);
+  leave.abort();
+  for (const [from, code] of [
+    [head + 3, "NotFound"],
+    [0, "InvalidArgument"],
+    [-1, "InvalidArgument"],
+  ] as const) {
     for (const follow of [true, false]) {
-      const failure = await failureOf(drain(receive(a, form, { from: head + 3, follow })));
-      expect(failure).toEqual(
-        rest(form) ? { code: "not_found", status: 404 } : { code: "NotFound", status: undefined },
-      );
+      expect((await failureOf(drain(receive(a, "grpc", { from, follow })))).code).toBe(code);
     }
-    const refused = rest(form) ? { code: "bad_input", status: 400 } : { code: "InvalidArgument", status: undefined };
-    for (const from of [0, -1]) expect(await failureOf(drain(receive(a, form, { from })))).toEqual(refused);
-  });
+  }
 });
 
 it("a stream sends each receipt once to a client that reconnects during sealing, at any instance", async () => {
@@ -132,27 +130,31 @@ describe("server-sent events", () => {
     expect(response.headers.get("content-type")).toBe("text/event-stream");
     await response.body?.cancel();
   });
-
-  it("report a failure before the first event by the status, and later as an event", async () => {
-    const never = new AbortController().signal;
-    const head = await headSeq(a.db);
-    const beyond = receiveParts(a, "sse", {}, never, { "last-event-id": `${head + 5}` });
-    expect(await failureOf(drain(beyond))).toEqual({ code: "not_found", status: 404 });
-  });
 });
 
-it("a chain that has lost a row ends each stream with an error at the gap", async () => {
-  const service = await startLedger();
-  await fill(service.db, 20);
-  await unlockReceipts(service.db);
-  await service.db.rows("DELETE FROM receipts WHERE seq = 12");
-  for (const form of forms) {
-    const stream = receive(service, form, { from: 1, follow: true });
-    expect((await take(stream, 11)).map(({ seq }) => seq)).toEqual(seqs(1, 11));
-    expect((await failureOf(stream.next())).code).toBe(rest(form) ? "unavailable" : "Unavailable");
-  }
-  const message = "Receipt 12 is missing from the database.";
-  expect(service.log.filter(({ level }) => level === 50)).toEqual(
-    forms.map(() => expect.objectContaining({ err: expect.objectContaining({ message }) })),
-  );
+describe.each([
+  ["ndjson", "application/x-ndjson", ""],
+  ["sse", "text/event-stream", "event: error\ndata: "],
+] as const)("a failure of a stream over %s", (form, accept, prefix) => {
+  it("has its own status if it comes before the head is sent", async () => {
+    const from = (await headSeq(a.db)) + 2;
+    // The head waits for it only for a moment, which does not pass here.
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    for (const follow of [true, false]) {
+      expect(await failureOf(drain(receive(a, form, { from, follow })))).toEqual({ code: "not_found", status: 404 });
+    }
+  });
+
+  it("comes in the stream if it takes longer", async () => {
+    const from = (await headSeq(a.db)) + 2;
+    const locking = await a.db.pool.getConnection();
+    onTestFinished(() => locking.release());
+    await locking.query("LOCK TABLES ledger_head WRITE");
+    const response = await fetch(`${a.url}/api/v1/house/receipts/stream?from=${from}`, { headers: { accept } });
+    await locking.query("UNLOCK TABLES");
+    const text = await response.text();
+    expect([response.status, text.slice(0, prefix.length)]).toEqual([200, prefix]);
+    expect(JSON.parse(text.slice(prefix.length))).toMatchObject({ ok: false, error: "not_found", field: "from" });
+  });
 });
