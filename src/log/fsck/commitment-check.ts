@@ -89,7 +89,7 @@ function isCreationOf<Kind extends SaltedKind>(kind: Kind, row: SaltedRows[Kind]
   try {
     // In canonical JSON the commitment comes first.
     const right = creationOf(kind, row, entry.slice(12, 76));
-    return entry === formatEntry(right) || entry === formatEntry({ ...right, imported: true });
+    return entry === formatEntry(entry.includes('"imported":true') ? { ...right, imported: true } : right);
   } catch (error) {
     // No entry may have the time or the number of a damaged row.
     if (error instanceof TlogError || error instanceof RangeError) return false;
