@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { warnOfFileLimit } from "../../src/process/file-limit.ts";
 import { afterFile } from "../support/after-file.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { createDatabaseWithSchema } from "../support/database.ts";
 import { ServiceProcess, urlOf } from "../support/process.ts";
 import { waitUntil } from "../support/wait.ts";
 
@@ -12,7 +12,7 @@ import { waitUntil } from "../support/wait.ts";
 const MAX_FILES = 100;
 
 it("closes new connections while no file is left, serves the others, and recovers", async () => {
-  const { config } = await createTestDatabase();
+  const { config } = await createDatabaseWithSchema();
   const settings = { STOA_DATABASE_CONNECTIONS: "4" };
   const service = new ServiceProcess({ STOA_DATABASE_URL: urlOf(config), ...settings }, { maxFiles: MAX_FILES });
   afterFile(() => service.end("SIGINT"));

@@ -1,4 +1,4 @@
-// What the operator reads when the database or the data folder cannot be used.
+// What the operator reads when a setting is wrong, or when the database or the data folder cannot be used.
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -8,16 +8,18 @@ import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import { pino } from "pino";
 import { describe, expect, inject, it } from "vitest";
-import { startApp } from "../../src/app/app.ts";
+import { type Overrides, startApp } from "../../src/app/app.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { Database } from "../../src/store/database/database.ts";
 import { withLease } from "../../src/store/schema/migrate.ts";
 import { operateWith } from "../operator/support.ts";
 import { afterFile } from "../support/after-file.ts";
+import { startCuttingProxy } from "../support/cutting-proxy.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { createLinkedDatabase } from "../support/database-link.ts";
 import { freePort } from "../support/free-port.ts";
-import { urlOf } from "../support/process.ts";
+import { ServiceProcess, urlOf } from "../support/process.ts";
+import { waitUntil } from "../support/wait.ts";
 
 const account = `stoa_${randomBytes(6).toString("hex")}`;
 const password = "hunter2";
@@ -41,11 +43,15 @@ const silentPort = (silent.address() as AddressInfo).port;
 afterFile(() => silent.close());
 
 /** The message with which a service does not start. @param onLine gets each line of its log */
-async function failure(environment: Record<string, string>, onLine = (_: string) => {}): Promise<string> {
+async function failure(
+  environment: Record<string, string>,
+  onLine = (_: string) => {},
+  overrides: Overrides = {},
+): Promise<string> {
   const base = { STOA_PORT: "0", STOA_METRICS_PORT: "none", STOA_DATABASE_WAIT_SECONDS: "0", STOA_DATA_DIR: folder };
   const log = pino({}, { write: onLine });
   try {
-    const app = await startApp(readConfig({ ...base, ...environment }), { log });
+    const app = await startApp(readConfig({ ...base, ...environment }), { log, ...overrides });
     await app.close();
     return "it started";
   } catch (error) {
@@ -54,6 +60,21 @@ async function failure(environment: Record<string, string>, onLine = (_: string)
 }
 
 const named = (name: string, changes = {}) => urlOf({ ...db.config, user: `${account}_${name}`, password, ...changes });
+
+it("a wrong setting ends the process with one line", async () => {
+  const service = new ServiceProcess({ STOA_PORT: "http" });
+  expect(await service.exited).toBe(1);
+  expect(service.output).toBe('STOA_PORT must be an integer from 0 to 65535, not "http".\n');
+});
+
+// Node makes folders under /proc for ever.
+it.each(["/proc/x/y", "/etc/passwd", "/etc/passwd/x"])(
+  "a data folder that cannot be created is named: %s",
+  async (path) => {
+    const line = new RegExp(`^STOA_DATA_DIR is ${path}, and this folder cannot be created .*; name another folder$`);
+    expect(await failure({ STOA_DATA_DIR: path })).toMatch(line);
+  },
+);
 
 describe.concurrent("a database that cannot be used", () => {
   it.each<[mistake: string, url: () => string | Promise<string>, line: RegExp]>([
@@ -133,5 +154,30 @@ describe.concurrent("a database that cannot be used", () => {
     await waits.promise;
     await linked.relay.open();
     expect(await starting).toBe("it started");
+  });
+});
+
+// A process ends so on SIGTERM: stop-of-starts.test.ts.
+describe.concurrent("a start that is stopped ends", () => {
+  /** Starts a service on a database, and stops it once something has happened. */
+  async function expectStop(address: typeof db.config, hasHappened: () => boolean | Promise<boolean>): Promise<void> {
+    const stop = new AbortController();
+    const starting = failure({ STOA_DATABASE_URL: urlOf(address) }, undefined, { signal: stop.signal });
+    await waitUntil("the moment of the stop", hasHappened);
+    stop.abort();
+    expect(await starting).toBe("The service is stopping.");
+  }
+
+  it("although the COMMIT of its migration gets no answer", async () => {
+    const proxy = await startCuttingProxy((await createTestDatabase()).config);
+    proxy.cutAtText("COMMIT", "before", "freeze");
+    await expectStop(proxy.config, () => proxy.isCut());
+  });
+
+  it("although it waits for another replica's migration", async () => {
+    const { config, rows } = await createTestDatabase();
+    await rows("CREATE TABLE schema_lease (id INT PRIMARY KEY, holder VARCHAR(36), expires_at BIGINT)");
+    await rows("INSERT INTO schema_lease VALUES (1, 'another', UNIX_TIMESTAMP() + 3600)");
+    await expectStop(config, async () => (await rows("SHOW TABLES LIKE 'schema_migrations'")).length > 0);
   });
 });

@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { afterFile } from "../support/after-file.ts";
-import { startCuttingProxy } from "../support/cutting-proxy.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { createDatabaseWithSchema } from "../support/database.ts";
 import { createLinkedDatabase } from "../support/database-link.ts";
 import { urlOf } from "../support/process.ts";
 import { waitUntil } from "../support/wait.ts";
@@ -26,7 +25,7 @@ function openWriter(pipe: string): boolean {
 // The tests mostly wait, so they run concurrently.
 describe.concurrent("SIGTERM during a start", () => {
   it("ends a start whose disk never answers", async () => {
-    const db = await createTestDatabase();
+    const db = await createDatabaseWithSchema();
     const dataDir = mkdtempSync(join(tmpdir(), "stoa-stop-"));
     afterFile(() => rmSync(dataDir, { recursive: true }));
     mkdirSync(join(dataDir, "heads"));
@@ -39,24 +38,6 @@ describe.concurrent("SIGTERM during a start", () => {
       NODE_OPTIONS: `--import=${fastTimers}`,
     });
     await waitUntil("a reader", () => openWriter(pipe));
-    await expectStop(service);
-  });
-
-  it("ends a migration whose COMMIT gets no answer", async () => {
-    const db = await createTestDatabase();
-    const proxy = await startCuttingProxy(db.config);
-    proxy.cutAtText("COMMIT", "before", "freeze");
-    const service = startToStop({ STOA_DATABASE_URL: urlOf(proxy.config), NODE_OPTIONS: `--import=${fastTimers}` });
-    await waitUntil("the COMMIT", () => proxy.isCut());
-    await expectStop(service);
-  });
-
-  it("ends a start that waits for another replica's migration", async () => {
-    const db = await createTestDatabase();
-    await db.rows("CREATE TABLE schema_lease (id INT PRIMARY KEY, holder VARCHAR(36), expires_at BIGINT)");
-    await db.rows("INSERT INTO schema_lease VALUES (1, 'another', UNIX_TIMESTAMP() + 3600)");
-    const service = startToStop({ STOA_DATABASE_URL: urlOf(db.config) });
-    await waitUntil("the bookkeeping", async () => (await db.rows("SHOW TABLES LIKE 'schema_migrations'")).length > 0);
     await expectStop(service);
   });
 

@@ -8,7 +8,7 @@ import { generate } from "selfsigned";
 import { describe, expect, it } from "vitest";
 import { takeLock } from "../../src/process/folder-lock.ts";
 import { operateWith } from "../operator/support.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { createDatabaseWithSchema } from "../support/database.ts";
 import { urlOf } from "../support/process.ts";
 import { begin, dataDir, expectOneAccount, home, isRoot, ownersIn, start, useHomes, usersOf } from "./support.ts";
 
@@ -71,11 +71,9 @@ describe("a service", () => {
   );
 
   it("stores the served ledger heads in the data folder even with an external database", async () => {
-    const { config, rows } = await createTestDatabase();
+    const { config, rows } = await createDatabaseWithSchema();
     await rows("CREATE USER IF NOT EXISTS stoa_heads IDENTIFIED BY 'secret'");
     await rows(`GRANT ALL ON ${config.database}.* TO stoa_heads`);
-    // With a binary log, MySQL lets only accounts with SUPER create triggers.
-    await rows("GRANT SUPER ON *.* TO stoa_heads");
     const url = urlOf({ ...config, user: "stoa_heads", password: "secret" });
     const running = begin({ STOA_DATABASE_URL: url });
     const { status, headers } = await fetch(`${await running.url()}/api/v1/house/receipts/1`);

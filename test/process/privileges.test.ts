@@ -1,6 +1,6 @@
 // Which accounts the processes use, on the machine and in the private database. If root starts the service, nothing keeps
 // running as root. If another user starts it, everything runs as that user.
-import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -43,6 +43,8 @@ describe("a service that root starts on a data folder of root", () => {
   beforeAll(async () => {
     newHome();
     copyMade();
+    // A service that had to stay root leaves it so.
+    chmodSync(dataDir, 0o711);
     outside = join(home, "outside");
     mkdirSync(outside);
     writeFileSync(join(outside, "file"), "");
@@ -56,6 +58,7 @@ describe("a service that root starts on a data folder of root", () => {
 
   it("gives it to its account, without data loss and without changes outside it", async () => {
     expect((await askRest(url, "agents/me", { key })).status).toBe(200);
+    if (isRoot) expect(statSync(dataDir).mode & 0o777).toBe(0o700);
     expectOneAccount(...usersOf(database), ...ownersIn(join(dataDir, "mysql")), statSync(dataDir).uid);
     const mine = process.getuid?.();
     expect([statSync(outside).uid, statSync(join(outside, "file")).uid]).toEqual([mine, mine]);

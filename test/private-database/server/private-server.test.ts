@@ -14,6 +14,7 @@ import {
 import { dirname, join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { initialise } from "../../../src/private-database/server/initialise.ts";
+import { processesWith } from "../../app/data-folder.ts";
 import { isRunning } from "../../support/running.ts";
 import { waitUntil } from "../../support/wait.ts";
 import {
@@ -83,8 +84,8 @@ describe("a server", () => {
 
   test.each([
     ["while it creates the data", isMakingData, ["lock", "mysql.log"], () => {}],
-    ["while it waits for the server", isSpawned, ["lock", "mysql", "mysql.log"], copyMade],
-  ])("can be aborted %s", async (what, hasBegun, left, prepare) => {
+    ["while its server does not answer", isSpawnedAndFrozen, ["lock", "mysql", "mysql.log"], copyMade],
+  ])("can be aborted %s, and leaves nothing running", async (what, hasBegun, left, prepare) => {
     prepare();
     const aborting = new AbortController();
     const started = start({ signal: aborting.signal });
@@ -93,6 +94,7 @@ describe("a server", () => {
     aborting.abort(new Error("no longer wanted"));
     await expect(started).rejects.toThrow("no longer wanted");
     expect(readdirSync(dataDir).sort()).toEqual(left);
+    expect(processesWith(dataDir)).toEqual([]);
   });
 });
 
@@ -101,9 +103,11 @@ function isMakingData(): boolean {
   return existsSync(dataDir) && readdirSync(dataDir).some((name) => name.startsWith("mysql.new-"));
 }
 
-/** Whether a start has spawned its server. */
-function isSpawned(): boolean {
-  return JSON.parse(contentOf(join(dataDir, "mysql.json")) ?? "{}").pid > 0;
+/** Stops the server that a start has spawned, if there is one. */
+function isSpawnedAndFrozen(): boolean {
+  const { pid = 0 } = JSON.parse(contentOf(join(dataDir, "mysql.json")) ?? "{}");
+  if (pid > 0) process.kill(pid, "SIGSTOP");
+  return pid > 0;
 }
 
 describe("a start beside a running server", () => {
