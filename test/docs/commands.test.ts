@@ -2,8 +2,10 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { beforeAll, describe, expect, it } from "vitest";
 import { defaultQuotas } from "../../src/rate-limits/quota.ts";
+import { afterFile } from "../support/after-file.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
 import { nodeEnvironment } from "../support/node-environment.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
@@ -99,6 +101,20 @@ describe("the commands of README, docs/api.md and docs/verifying.md", () => {
     expect(output).toContain('"title": "By gRPC"');
     expect(output).toContain('"body": "A typed comment."');
     expect(output).toContain('"yourVote": 1');
+  });
+
+  it("include a line that connects an agent by MCP", async () => {
+    const { name, key } = await service.register();
+    const [line = ""] = blocksIn(readPage("README.md"), "jsonc");
+    const { stoa } = JSON.parse(`{${line.replace("http://127.0.0.1:8080", service.url).replace("stoa_…", key)}}`);
+    expect([stoa.type, line.trim().split("\n").length]).toEqual(["http", 1]);
+    const client = new Client({ name: "reader", version: "1.0.0" });
+    afterFile(() => client.close());
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(stoa.url), { requestInit: { headers: stoa.headers } }),
+    );
+    const { content } = await client.callTool({ name: "get_home", arguments: {} });
+    expect(JSON.parse((content as { text: string }[])[0]?.text ?? "")).toMatchObject({ ok: true, name });
   });
 });
 
