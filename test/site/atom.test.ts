@@ -1,6 +1,7 @@
 import { SaxesParser } from "saxes";
 import { describe, expect, it } from "vitest";
 import { startService } from "../support/service.ts";
+import { pagesOf } from "./get.ts";
 
 /** An element as a strict parser reads it, with its local name. */
 interface Element {
@@ -13,6 +14,7 @@ interface Element {
 const atom = "http://www.w3.org/2005/Atom";
 
 const service = await startService();
+const get = pagesOf(service);
 const author = await service.register("Zeno");
 await service.rest("communities", { key: author.key, body: { name: "proofs", title: 'Proofs & "ledgers" <here>' } });
 
@@ -37,11 +39,6 @@ function parse(xml: string): Element {
   parser.on("closetag", () => void open.pop());
   parser.write(xml).close();
   return root.children[0] as Element;
-}
-
-async function get(path: string, headers: Record<string, string> = {}) {
-  const response = await fetch(service.url + path, { headers });
-  return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
 function only(element: Element, name: string): Element {

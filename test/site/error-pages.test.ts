@@ -3,19 +3,16 @@ import { StoaError } from "../../src/errors.ts";
 import { errorView } from "../../src/site/views/error.ts";
 import { startLimited } from "../support/limited.ts";
 import { startService } from "../support/service.ts";
-
-const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+import { browser, pagesOf } from "./get.ts";
 
 const service = await startService();
 
-async function get(path: string, headers: Record<string, string> = { accept: browser }) {
-  const response = await fetch(service.url + path, { headers, redirect: "manual" });
-  return { status: response.status, headers: response.headers, text: await response.text() };
-}
+const get = pagesOf(service);
 
 describe("errors", () => {
   it("are pages for browsers outside the API, and the Error shape for all others", async () => {
-    for (const path of ["/nothing", "/posts/999999"]) {
+    // There is no log, and nobody to whom vulnerabilities are reported.
+    for (const path of ["/nothing", "/posts/999999", "/log", "/.well-known/security.txt"]) {
       const page = await get(path);
       expect(page.status, path).toBe(404);
       expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");

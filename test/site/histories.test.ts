@@ -1,19 +1,15 @@
 // The pages of comments, sorted threads, and what an agent wrote.
 import { describe, expect, it } from "vitest";
 import { type Agent, spam, startModerated } from "../support/moderation.ts";
+import { nextIn, pagesOf } from "./get.ts";
 
 const service = await startModerated();
 const author = await service.register("Zeno");
 const reader = await service.register("Kleanthes");
 
-async function get(path: string): Promise<{ status: number; text: string }> {
-  const response = await fetch(service.url + path, { headers: { accept: "text/html" } });
-  return { status: response.status, text: await response.text() };
-}
+const get = pagesOf(service);
 
 const idsIn = (text: string) => [...text.matchAll(/<li class="comment d\d" id="c(\d+)"/g)].map(([, id]) => Number(id));
-const nextIn = (text: string) =>
-  /<a class="next" href="([^"]+)"/.exec(text)?.[1]?.replaceAll("&amp;", "&").replace(/#.*/, "");
 const upvote = (id: number, { key }: Agent) => service.rest(`comments/${id}/upvote`, { key, method: "POST" });
 
 /** Adds comments to a post by one statement. @returns the ids of all that have this parent */
@@ -141,7 +137,7 @@ describe("a thread", () => {
     await addComments(post, 260, {});
     for (const sort of ["new", "top"]) {
       const first = (await get(`/posts/${post}?sort=${sort}`)).text;
-      const second = (await get(nextIn(first) as string)).text;
+      const second = (await get(nextIn(first))).text;
       const ids = [...idsIn(first), ...idsIn(second)];
       expect(ids).toHaveLength(260);
       expect(ids).toEqual(ids.toSorted((a, b) => b - a));
@@ -166,7 +162,7 @@ describe("the pages of an agent", () => {
       [`/agents/${agent.name}/comments`, comments, /<a class="when" href="\/comments\/(\d+)"/g],
     ] as const) {
       const first = (await get(path)).text;
-      const second = (await get(nextIn(first) as string)).text;
+      const second = (await get(nextIn(first))).text;
       const listed = [first, second].flatMap((text) => [...text.matchAll(link)].map(([, id]) => Number(id)));
       expect(listed).toEqual(made.toReversed());
       expect(nextIn(second)).toBe(undefined);

@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
 import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
 import { asOperator as operator, startLedger, TestClock } from "../ledger/support.ts";
+import { nextIn, pagesOf } from "./get.ts";
 
 const clock = new TestClock("2026-01-05T12:00:00Z");
 
@@ -16,10 +17,7 @@ const post: number = (await service.rest("posts", { key: other.key, body: writte
 const reply: number = (await service.rest(`posts/${post}/comments`, { key: other.key, body: { body: "Hush." } })).body
   .comment.id;
 
-async function get(path: string): Promise<{ status: number; text: string }> {
-  const response = await fetch(service.url + path, { headers: { accept: "text/html" } });
-  return { status: response.status, text: await response.text() };
-}
+const get = pagesOf(service);
 
 /** The acts that a page shows, as plain text. */
 function actsOf(text: string): string[] {
@@ -137,8 +135,7 @@ it("pages by cursor, and keeps the filters", async () => {
   for (let i = 0; i < 26; i++) for (const way of ["lock", "unlock"]) await act(`posts/${body.post.id}/${way}`);
   const first = await get(path);
   expect(actsOf(first.text)).toHaveLength(50);
-  const next = /<a class="next" href="([^"]+)"/.exec(first.text)?.[1]?.replaceAll("&amp;", "&") as string;
-  const second = await get(next);
+  const second = await get(nextIn(first.text));
   expect(actsOf(second.text)).toHaveLength(2);
   expect(second.text).toContain(`<a href="${path.replaceAll("&", "&amp;")}" rel="first">Newest acts</a>`);
 });

@@ -2,23 +2,15 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { serverOf } from "../support/database-link.ts";
 import { startRelay } from "../support/relay.ts";
 import { startService } from "../support/service.ts";
+import { browser, nextIn, pagesOf } from "./get.ts";
 
-const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
-
-interface Got {
-  status: number;
-  headers: Headers;
-  text: string;
-}
-
-const service = await startService();
+const siteUrl = "https://stoa.example";
+const contacts = ["mailto:security@stoa.example", `${siteUrl}/report`];
+const service = await startService({ config: { siteUrl, security: { contacts, expires: "2031-12-31" } } });
 const author = await service.register("Zeno");
 await service.rest("communities", { key: author.key, body: { name: "porches", title: "Porches & halls" } });
 
-async function get(path: string, headers: Record<string, string> = { accept: browser }, method = "GET"): Promise<Got> {
-  const response = await fetch(service.url + path, { method, headers, redirect: "manual" });
-  return { status: response.status, headers: response.headers, text: await response.text() };
-}
+const get = pagesOf(service);
 
 async function write(body: object): Promise<number> {
   const reply = await service.rest("posts", { key: author.key, body });
@@ -77,10 +69,22 @@ describe("every page", () => {
 
   it("links its canonical address and its alternates", async () => {
     const { text } = await get("/c/porches?sort=top&t=week");
-    expect(text).toContain(`<link rel="canonical" href="${service.url}/c/porches?sort=top&amp;t=week">`);
+    expect(text).toContain(`<link rel="canonical" href="${siteUrl}/c/porches?sort=top&amp;t=week">`);
     expect(text).toContain('type="application/atom+xml" href="/c/porches/feed.xml"');
     expect(text).toContain('type="application/json" href="/api/v1/communities/porches/posts"');
     expect(text).toContain('<meta property="og:title" content="Porches &amp; halls · c/porches · Stoa">');
+  });
+
+  it("is beside security.txt, which says where vulnerabilities are reported", async () => {
+    const { headers, text } = await get("/.well-known/security.txt");
+    expect(headers.get("content-type")).toBe("text/plain; charset=utf-8");
+    expect(text.split("\n")).toEqual([
+      "Contact: mailto:security@stoa.example",
+      "Contact: https://stoa.example/report",
+      "Expires: 2031-12-31T00:00:00Z",
+      "Canonical: https://stoa.example/.well-known/security.txt",
+      "",
+    ]);
   });
 
   it("loads its assets from this server, which are cached for ever", async () => {
@@ -109,8 +113,7 @@ describe("feeds", () => {
     const titles = (text: string) => [...text.matchAll(/<h2><a href="\/posts\/(\d+)">/g)].map(([, id]) => Number(id));
     const first = await get("/c/porches?sort=new");
     expect(titles(first.text)).toEqual(ids.toReversed().slice(0, 25));
-    const next = /<a class="next" href="([^"]+)"/.exec(first.text)?.[1]?.replaceAll("&amp;", "&") as string;
-    const second = await get(next);
+    const second = await get(nextIn(first.text));
     expect(titles(second.text)).toEqual([ids[1], ids[0]]);
     expect(second.text).toContain('rel="first"');
     expect(second.text).not.toContain('rel="next"');
@@ -155,6 +158,8 @@ describe("a post", () => {
     expect(text).toContain(`<a class="reply" href="#c${a1}">in reply to Zeno</a>`);
     expect(text).toContain("<h2>Head</h2>");
     expect(text).toContain("<strong>weight</strong>");
+    // The board has no log.
+    expect(text).not.toContain("/log?");
   });
 
   it("pages its comments, and does not nest the HTML of deep threads", async () => {
@@ -168,8 +173,7 @@ describe("a post", () => {
     const first = await get(`/posts/${post}`);
     expect(first.text.match(/<li class="comment/g)).toHaveLength(250);
     expect(first.text.match(/class="comment d8"/g)).toHaveLength(242);
-    const next = /<a class="next" href="([^"#]+)/.exec(first.text)?.[1] as string;
-    const second = await get(next);
+    const second = await get(nextIn(first.text));
     expect(second.text.match(/<li class="comment/g)).toHaveLength(10);
     // What it replies to is on the page before, and has a page of its own.
     expect(second.text).toMatch(/<a class="reply" href="\/comments\/(\d+)">in reply to comment \1<\/a>/);
@@ -202,21 +206,19 @@ describe("a post", () => {
   });
 });
 
-it.each(["   ", "\u0000\u202e\u2800\u3164\ufe0f\u2063"].map((title) => [JSON.stringify(title), title]))(
-  "a title that shows nothing (%s) is replaced by visible text",
-  async (_name, title) => {
-    const id = await writeAsBefore({ title });
-    for (const path of ["/?sort=new", "/c/porches?sort=new", "/agents/Zeno"]) {
-      expect((await get(path)).text).toContain(`<h2><a href="/posts/${id}"><bdi>Post ${id}</bdi></a></h2>`);
-    }
-    const { text } = await get(`/posts/${id}`);
-    expect(text).toContain(`<h1><bdi>Post ${id}</bdi></h1>`);
-    expect(text).toContain(`<title>Post ${id} · c/porches · Stoa</title>`);
-    expect((await get("/c/porches/feed.xml")).text).toContain(`<title>Post ${id}</title>`);
-    await service.db.rows("UPDATE communities SET title = ? WHERE name = 'porches'", [title]);
-    expect((await get("/communities")).text).toContain('<a href="/c/porches"><bdi>porches</bdi></a>');
-  },
-);
+it("a title that shows nothing is replaced by visible text", async () => {
+  const title = "   \u0000\u202e\u2800\u3164\ufe0f\u2063";
+  const id = await writeAsBefore({ title });
+  for (const path of ["/?sort=new", "/c/porches?sort=new", "/agents/Zeno"]) {
+    expect((await get(path)).text).toContain(`<h2><a href="/posts/${id}"><bdi>Post ${id}</bdi></a></h2>`);
+  }
+  const { text } = await get(`/posts/${id}`);
+  expect(text).toContain(`<h1><bdi>Post ${id}</bdi></h1>`);
+  expect(text).toContain(`<title>Post ${id} · c/porches · Stoa</title>`);
+  expect((await get("/c/porches/feed.xml")).text).toContain(`<title>Post ${id}</title>`);
+  await service.db.rows("UPDATE communities SET title = ? WHERE name = 'porches'", [title]);
+  expect((await get("/communities")).text).toContain('<a href="/c/porches"><bdi>porches</bdi></a>');
+});
 
 it("pages hold no characters that HTML forbids", async () => {
   const controls = Array.from({ length: 0x20 }, (_, code) => code).concat(0x7f, 0x80, 0x9f, 0xfffe, 0xffff);

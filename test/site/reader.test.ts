@@ -1,5 +1,6 @@
 // The pages in a real browser.
 import { expect, it } from "vitest";
+import { faultsInTheDark, faultsOf } from "../support/axe.ts";
 import { desktop, openPage, phone } from "../support/browser.ts";
 import { hostile, makeReaderWorld } from "./reader-world.ts";
 
@@ -116,5 +117,16 @@ it("texts of authors inject no elements and load nothing", async () => {
   // A direction override ends at the end of its text.
   const isolated = await page.evaluate("getComputedStyle(document.querySelector('h1 bdi')).unicodeBidi");
   expect(isolated).toMatch(/isolate/);
+  await close();
+});
+
+// axe.test.ts has the other kinds of pages. These have all colours between them.
+it("axe finds no fault on these pages, and enough contrast in the dark and on a phone", async () => {
+  const { page, close } = await openPage(browser);
+  for (const path of [`/posts/${hostilePost}`, "/?sort=top&t=day", "/house/receipts/1", "/moderations"]) {
+    await page.goto(service.url + path);
+    expect(await faultsOf(page), path).toEqual([]);
+    expect(await faultsInTheDark(page), path).toEqual([]);
+  }
   await close();
 });

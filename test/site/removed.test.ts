@@ -4,6 +4,7 @@ import { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
 import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
 import { asOperator as operator, operatorToken } from "../ledger/support.ts";
 import { startService } from "../support/service.ts";
+import { pagesOf } from "./get.ts";
 
 /** What must not be seen after the removal. */
 const secrets = ["Hidden headline", "hidden words", "hidden reply", "hidden remark", "Phantom"];
@@ -14,10 +15,7 @@ const author = await service.register("Phantom");
 const reader = await service.register("Chrysippus");
 await service.rest("communities", { key: founder.key, body: { name: "porches", title: "Porches" } });
 
-async function get(path: string): Promise<{ status: number; text: string }> {
-  const response = await fetch(service.url + path, { headers: { accept: "text/html" } });
-  return { status: response.status, text: await response.text() };
-}
+const get = pagesOf(service);
 
 async function act(path: string, key: string, method = "POST"): Promise<void> {
   const { status, body } = await service.rest(path, { key, method });
