@@ -34,9 +34,10 @@ async function inProject(command: string, ...args: string[]): Promise<string> {
   return stdout;
 }
 
-/** A copy of all files that are or would be committed, because packing writes beside the sources. */
+/** A copy of all files that are or would be committed, without the tests, because packing writes beside the sources. */
 async function copySources(): Promise<void> {
-  const { stdout } = await run("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], { cwd: root });
+  const args = ["ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ".", ":!test"];
+  const { stdout } = await run("git", args, { cwd: root });
   for (const file of stdout.split("\0").filter((name) => name !== "" && existsSync(join(root, name)))) {
     mkdirSync(dirname(join(source, file)), { recursive: true });
     copyFileSync(join(root, file), join(source, file));

@@ -37,9 +37,10 @@ function accounts({ config }: TestDatabase): { database: DatabaseConfig; migrati
   };
 }
 
-const source = await createTestDatabase();
+const first = await startService();
+await first.app.close();
+const source = first.db;
 const target = await createTestDatabase();
-await (await startService({ db: source })).app.close();
 for (const db of [source, target]) {
   await grant(
     db,

@@ -14,9 +14,8 @@ import { operate, query } from "./support.ts";
 const home = scratchFolder();
 const password = "a-password-of-the-database";
 
-const source = await createTestDatabase();
-const { config } = source;
-const service = await startService({ db: source });
+const service = await startService();
+const { config } = service.db;
 const { key } = await service.register("Zeno");
 await service.rest("posts", { key, body: { title: "A post", body: "x".repeat(9_000) } });
 await service.app.close();

@@ -19,12 +19,15 @@ const triggers = [
   "log_entries_are_not_deleted",
 ];
 
-/** To be called before the tests of a file. @param count how many of them can use a board at the same time */
-export function useEveryColumn(count = 1): void {
+/** fsck reads row by row: the database server works on one board while this process works on the other. */
+const boardCount = 3;
+
+/** To be called before the tests of a file. */
+export function useEveryColumn(): void {
   beforeAll(async () => {
     const [{ db }, ...copies] = await Promise.all([
       startPopulated(),
-      ...Array.from({ length: count - 1 }, createDatabaseWithSchema),
+      ...Array.from({ length: boardCount - 1 }, createDatabaseWithSchema),
     ]);
     await dropTriggers(db);
     // It leaves the row of last_fsck.

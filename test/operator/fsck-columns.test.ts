@@ -5,9 +5,9 @@ import { ModerationActSchema, ModerationItemSchema, ModerationReasonSchema } fro
 import { storedWords } from "../../src/store/recount/rules.ts";
 import { useEveryColumn, withBoard } from "./boards.ts";
 import { readColumns } from "./every-column.ts";
-import { boardCount, expectNothingLeft, expectWrongBitsFound, listed, tablesOfBoard } from "./listed-columns.ts";
+import { expectNothingLeft, expectWrongBitsFound, listed, tablesOfBoard } from "./listed-columns.ts";
 
-useEveryColumn(boardCount);
+useEveryColumn();
 
 it("lists every column", () =>
   withBoard(async (board) => {

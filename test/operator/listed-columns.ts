@@ -17,9 +17,6 @@ const isOfBoard = (table: string) => !/^(?:ledger|log|receipts|search|idempotenc
 export const tablesOfBoard = tables.filter(isOfBoard);
 export const otherTables = tables.filter((table) => !isOfBoard(table));
 
-/** fsck reads row by row: the database server works on one board while this process works on the other. */
-export const boardCount = 3;
-
 /** Changes a bit in each column of a table that is checked. Expects that fsck finds each. */
 export const expectWrongBitsFound = (table: string): Promise<void> =>
   withBoard(async (board) => {

@@ -1,15 +1,61 @@
 // What stoa recover does not accept as an operator's statement, and what a statement does not explain.
 import { existsSync } from "node:fs";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { headsIn, rewind, startGuarded, storedAt } from "../ledger/head-guard/support.ts";
-import { verifyLedger } from "../ledger/support.ts";
+import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { type Guarded, headsIn, rewind, startGuarded, storedAt } from "../ledger/head-guard/support.ts";
+import { type StoredRow, verifyLedger } from "../ledger/support.ts";
 import { urlOf } from "../support/process.ts";
 import { proposal, recover } from "./recover-support.ts";
 
 describe("stoa recover", () => {
-  it("does not explain another receipt with the same seq", async () => {
-    const ledger = await startGuarded(4);
+  // The order counts: the first test loses two receipts of this ledger, the last one to use it seals on.
+  let ledger: Guarded;
+  let lost: StoredRow;
+  beforeAll(async () => {
+    ledger = await startGuarded(4);
+    lost = await storedAt(ledger.db, 4);
+  });
+
+  it("reports that no receipt is lost, and refuses a statement that does not match the loss", async () => {
+    const { hash } = lost;
+    expect(await recover(ledger)).toMatchObject({
+      status: 0,
+      out: [
+        `The ledger in the database ends at receipt 4, hash ${hash}.`,
+        "It has receipt 4, the newest that this replica remembers.",
+      ],
+    });
+    const said = ["--note", "said"];
+    expect(await recover(ledger, "--abandon", `4:${hash}`, ...said)).toMatchObject({
+      status: 3,
+      notes: ["stoa recover: receipt 4 is part of the ledger as it is: nothing is abandoned"],
+    });
     await rewind(ledger.db, 2);
+    const other = `4:${"0".repeat(64)}`;
+    expect(await recover(ledger, "--abandon", other, ...said)).toMatchObject({
+      status: 3,
+      notes: [`stoa recover: the newest receipt that was served and is lost is 4:${hash}; name that one`],
+    });
+    expect((await recover(ledger, "--abandon", `4:${hash}`, "--note", " ")).notes[0]).toContain("the note must have");
+    for (const args of [["--abandon", "4"], ["--abandon", "4:x", ...said], ["--abandon", `4:${hash}`], ["now"]]) {
+      expect((await recover(ledger, ...args)).status).toBe(2);
+    }
+    expect(await ledger.db.rows("SELECT seq FROM receipts WHERE seq > 2")).toEqual([]);
+  });
+
+  it("seals nothing while the clock differs from the database's", async () => {
+    // The clock is read by a reference to Date.now, which the modules take when they are loaded.
+    const now = Date.now;
+    const clock = vi.spyOn(Date, "now").mockImplementation(() => now() + 86_400_000);
+    onTestFinished(() => clock.mockRestore());
+    vi.resetModules();
+    const { operateWith: operateAhead } = await import("./support.ts");
+    const settings = { STOA_DATABASE_URL: urlOf(ledger.db.config), STOA_DATA_DIR: ledger.dataDir };
+    const outcome = await operateAhead(settings, ["recover", "--abandon", `4:${lost.hash}`, "--note", "said"]);
+    expect(outcome).toMatchObject({ status: 3, notes: [expect.stringContaining("ahead of the database's")] });
+    expect(await ledger.db.rows("SELECT seq FROM receipts WHERE seq > 2")).toEqual([]);
+  });
+
+  it("does not explain another receipt with the same seq", async () => {
     const unknown = { ...ledger, dataDir: `${ledger.dataDir}/none` };
     await recover(unknown, "--abandon", `4:${"0".repeat(64)}`, "--note", "A mistake.");
     await expect(ledger.seal()).rejects.toThrow(/has served receipt 4 .* ends at receipt 3/);
@@ -37,50 +83,6 @@ describe("stoa recover", () => {
     ]);
     await (await startGuarded(1, behind)).seal();
     await verifyLedger(ahead.db);
-  });
-
-  it("reports that no receipt is lost, and refuses a statement that does not match the loss", async () => {
-    const ledger = await startGuarded(4);
-    const { hash } = await storedAt(ledger.db, 4);
-    expect(await recover(ledger)).toMatchObject({
-      status: 0,
-      out: [
-        `The ledger in the database ends at receipt 4, hash ${hash}.`,
-        "It has receipt 4, the newest that this replica remembers.",
-      ],
-    });
-    const said = ["--note", "said"];
-    expect(await recover(ledger, "--abandon", `4:${hash}`, ...said)).toMatchObject({
-      status: 3,
-      notes: ["stoa recover: receipt 4 is part of the ledger as it is: nothing is abandoned"],
-    });
-    await rewind(ledger.db, 2);
-    const other = `4:${"0".repeat(64)}`;
-    expect(await recover(ledger, "--abandon", other, ...said)).toMatchObject({
-      status: 3,
-      notes: [`stoa recover: the newest receipt that was served and is lost is 4:${hash}; name that one`],
-    });
-    expect((await recover(ledger, "--abandon", `4:${hash}`, "--note", " ")).notes[0]).toContain("the note must have");
-    for (const args of [["--abandon", "4"], ["--abandon", "4:x", ...said], ["--abandon", `4:${hash}`], ["now"]]) {
-      expect((await recover(ledger, ...args)).status).toBe(2);
-    }
-    expect(await ledger.db.rows("SELECT seq FROM receipts WHERE seq > 2")).toEqual([]);
-  });
-
-  it("seals nothing while the clock differs from the database's", async () => {
-    const ledger = await startGuarded(4);
-    const { hash } = await storedAt(ledger.db, 4);
-    await rewind(ledger.db, 2);
-    // The clock is read by a reference to Date.now, which the modules take when they are loaded.
-    const now = Date.now;
-    const clock = vi.spyOn(Date, "now").mockImplementation(() => now() + 86_400_000);
-    onTestFinished(() => clock.mockRestore());
-    vi.resetModules();
-    const { operateWith: operateAhead } = await import("./support.ts");
-    const settings = { STOA_DATABASE_URL: urlOf(ledger.db.config), STOA_DATA_DIR: ledger.dataDir };
-    const outcome = await operateAhead(settings, ["recover", "--abandon", `4:${hash}`, "--note", "said"]);
-    expect(outcome).toMatchObject({ status: 3, notes: [expect.stringContaining("ahead of the database's")] });
-    expect(await ledger.db.rows("SELECT seq FROM receipts WHERE seq > 2")).toEqual([]);
   });
 
   it("accepts an operator's statement if the replica remembers nothing", async () => {
