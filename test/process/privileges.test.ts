@@ -1,60 +1,56 @@
 // Which accounts the processes use, on the machine and in the private database. If root starts the service, nothing keeps
 // running as root. If another user starts it, everything runs as that user.
-import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { splitStatements } from "../../src/store/schema/migration-files.ts";
 import { askRest } from "../support/ask-rest.ts";
 import { waitUntil } from "../support/wait.ts";
 import {
-  copyMade,
   dataDir,
   endHome,
   expectOneAccount,
-  first,
   home,
   isRoot,
-  key,
   newHome,
   ownersIn,
   recordedServer,
   start,
-  useMadeFolder,
   usersOf,
 } from "./support.ts";
 
-useMadeFolder();
-
 const grants = splitStatements(readFileSync(new URL("../../src/store/schema/grants.sql", import.meta.url), "utf8"));
 
+newHome();
+afterAll(endHome);
+
+/** The first start creates the folder. This is what was seen of it. */
+const first = await start();
+const key: string = (await askRest(first.url, "agents/register", { body: { name: "Ada" } })).body.api_key;
+const users = [...usersOf(first.service.pid), ...usersOf(first.database)];
+const folder = statSync(dataDir);
+const owners = ownersIn(dataDir);
+const [, capabilities] = /^CapEff:\s+(\w+)$/m.exec(readFileSync(`/proc/${first.service.pid}/status`, "utf8")) ?? [];
+await first.service.end("SIGINT");
+
 it("the service, its database and their new folder belong to one account, which is not root", () => {
-  const uid = expectOneAccount(...first.users, first.folder.uid);
-  expect(first.owners).toEqual(new Set([uid]));
-  expect(first.folder.mode & 0o777).toBe(0o700);
-  if (isRoot) expect(first.capabilities).toMatch(/^0{16}$/);
+  const uid = expectOneAccount(...users, folder.uid);
+  expect(owners).toEqual(new Set([uid]));
+  expect(folder.mode & 0o777).toBe(0o700);
+  if (isRoot) expect(capabilities).toMatch(/^0{16}$/);
 });
 
-describe("a service that root starts on a data folder of root", () => {
-  let url: string;
-  let database: number;
-  let socketPath: string;
-  let outside: string;
-  beforeAll(async () => {
-    newHome();
-    copyMade();
-    // A service that had to stay root leaves it so.
-    chmodSync(dataDir, 0o711);
-    outside = join(home, "outside");
-    mkdirSync(outside);
-    writeFileSync(join(outside, "file"), "");
-    symlinkSync(outside, join(dataDir, "mysql", "away"));
-    ({ url, database, socketPath } = await start());
-  });
-  afterAll(async () => {
-    rmSync(join(dataDir, "mysql", "away"));
-    await endHome();
-  });
+describe("a service that root starts on a data folder of root", async () => {
+  execFileSync("chown", ["-hR", String(process.getuid?.()), dataDir]);
+  // A service that had to stay root leaves it so.
+  chmodSync(dataDir, 0o711);
+  const outside = join(home, "outside");
+  mkdirSync(outside);
+  writeFileSync(join(outside, "file"), "");
+  symlinkSync(outside, join(dataDir, "mysql", "away"));
+  const { url, database, socketPath } = await start();
 
   it("gives it to its account, without data loss and without changes outside it", async () => {
     expect((await askRest(url, "agents/me", { key })).status).toBe(200);

@@ -1,30 +1,14 @@
 // Services that run as processes on data folders of several owners.
-import {
-  chmodSync,
-  cpSync,
-  lstatSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  type Stats,
-  statSync,
-} from "node:fs";
+import { chmodSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
-import { askRest } from "../support/ask-rest.ts";
+import { afterEach, beforeEach, expect } from "vitest";
 import { ServiceProcess } from "../support/process.ts";
 
 export const isRoot = process.getuid?.() === 0;
 export let home: string;
 export let dataDir: string;
 let running: ServiceProcess | undefined;
-/** A stopped service's data folder, with an agent. Tests copy it, and then it belongs to whoever runs the tests. */
-let made: string;
-export let key: string;
-/** What was seen of the first start, which created that folder. */
-export let first: { users: number[]; folder: Stats; owners: Set<number>; capabilities: string };
 
 export function newHome(): void {
   home = mkdtempSync(join(tmpdir(), "stoa-privileges-"));
@@ -37,34 +21,10 @@ export async function endHome(): Promise<void> {
   rmSync(home, { recursive: true });
 }
 
-/** Adds the hooks of a test file. */
-export function useMadeFolder(): void {
-  beforeAll(async () => {
-    newHome();
-    const { service, url, database } = await start();
-    key = (await askRest(url, "agents/register", { body: { name: "Ada" } })).body.api_key;
-    first = {
-      users: [...usersOf(service.pid), ...usersOf(database)],
-      folder: statSync(dataDir),
-      owners: ownersIn(dataDir),
-      capabilities: /^CapEff:\s+(\w+)$/m.exec(readFileSync(`/proc/${service.pid}/status`, "utf8"))?.[1] as string,
-    };
-    await service.end("SIGINT");
-    made = mkdtempSync(join(tmpdir(), "stoa-privileges-"));
-    cpSync(dataDir, made, { recursive: true });
-    await endHome();
-  });
-  afterAll(() => rmSync(made, { recursive: true }));
-}
-
 /** Adds the hooks of a test file whose tests have a home each. */
 export function useHomes(): void {
   beforeEach(newHome);
   afterEach(endHome);
-}
-
-export function copyMade(): void {
-  cpSync(made, dataDir, { recursive: true });
 }
 
 /** Starts a service without waiting for it. */

@@ -110,31 +110,18 @@ function isSpawnedAndFrozen(): boolean {
   return pid > 0;
 }
 
-describe("a start beside a running server", () => {
-  test("is refused and names the holder, although the folder was renamed", async () => {
-    copyMade();
-    await start();
-    const renamed = join(home, "renamed");
-    renameSync(dataDir, renamed);
-    await expect(start({ dataDir: renamed })).rejects.toThrow(
-      `the data folder ${renamed} is in use by process ${process.pid}; stop it first or set STOA_DATA_DIR`,
-    );
-    renameSync(renamed, dataDir);
-  });
-
-  test("on a copy of its folder does not affect its process, socket or rows", async () => {
-    copyMade();
-    const first = await start();
-    await run(first, ...sevenRow);
-    const pid = await serverPid(first);
-    const copy = join(home, "copy");
-    cpSync(dataDir, copy, { recursive: true });
-    // InnoDB may or may not be able to recover such a copy.
-    await start({ dataDir: copy }).catch(() => {});
-    expect(lines.join()).not.toContain("stopping the database server of an earlier run");
-    expect(await serverPid(first)).toBe(pid);
-    expect(await run(first, "SELECT n FROM d.t")).toEqual([{ n: 7 }]);
-  });
+test("a start on a copy of the folder of a running server does not affect its process, socket or rows", async () => {
+  copyMade();
+  const first = await start();
+  await run(first, ...sevenRow);
+  const pid = await serverPid(first);
+  const copy = join(home, "copy");
+  cpSync(dataDir, copy, { recursive: true });
+  // InnoDB may or may not be able to recover such a copy.
+  await start({ dataDir: copy }).catch(() => {});
+  expect(lines.join()).not.toContain("stopping the database server of an earlier run");
+  expect(await serverPid(first)).toBe(pid);
+  expect(await run(first, "SELECT n FROM d.t")).toEqual([{ n: 7 }]);
 });
 
 test("a killed server is started again on the same socket, and a stop meanwhile ends it for good", async () => {
@@ -176,12 +163,18 @@ describe("the data folder", () => {
     await expect(start()).rejects.toThrow("ELOOP");
   });
 
-  test("is locked by one of several simultaneous starts", async () => {
+  test("is locked by one of several simultaneous starts, also after it is renamed", async () => {
     copyMade();
     const outcomes = await Promise.allSettled([start(), start(), start()]);
     const failures = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [String(outcome.reason)] : []));
     expect(failures).toHaveLength(2);
     for (const failure of failures) expect(failure).toContain(`is in use by process ${process.pid};`);
+    const renamed = join(home, "renamed");
+    renameSync(dataDir, renamed);
+    await expect(start({ dataDir: renamed })).rejects.toThrow(
+      `the data folder ${renamed} is in use by process ${process.pid}; stop it first or set STOA_DATA_DIR`,
+    );
+    renameSync(renamed, dataDir);
   });
 
   test("is refused if it holds something else", async () => {
