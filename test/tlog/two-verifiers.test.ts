@@ -69,11 +69,11 @@ it("the outcomes that the vectors promise", () => {
   expect(outcomes).toEqual(Object.fromEntries(vectorFiles.map((path) => [path, vectorOf(path).expect])));
 });
 
-it("the outcomes of 2,000 changed vectors", async () => {
+it("the outcomes of 500 changed vectors", async () => {
   const folder = scratchFolder();
   mkdirSync(join(folder, "changed"));
   const some = fc.constantFrom(...valid.filter(({ check }) => check in texts)).chain(changed);
-  const samples = fc.sample(some, { numRuns: 2000, seed: 1795 });
+  const samples = fc.sample(some, { numRuns: 500, seed: 1795 });
   const ours: { [path: string]: Outcome } = {};
   for (const [at, vector] of samples.entries()) {
     writeFileSync(join(folder, `changed/${at}.json`), JSON.stringify(vector));

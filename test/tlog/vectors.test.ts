@@ -53,6 +53,8 @@ describe("vectors", () => {
     // Messages are for people, and say what is wrong.
     const onFault = (message: string) => expect(message).toMatch(/^[a-z][ -~]{15,}[\w`]$/);
     for (const { path, vector } of vectors) {
+      // Stoa itself neither makes nor checks proofs of consistency: the verifier in Python checks these.
+      if (vector.check === "consistency") continue;
       expect.soft(await checkVector(vector, functions, onFault), path).toEqual(vector.expect);
     }
     for (const { path, vector } of vectors) expect(vector.expect.ok, path).toBe(path.startsWith("valid/"));
