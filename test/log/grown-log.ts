@@ -1,10 +1,32 @@
-import { cpSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "vitest";
 import { LogFolder } from "../../src/log/folder/log-folder.ts";
 import type { Publisher, PublisherOptions } from "../../src/log/publisher/publisher.ts";
+import { type Outcome, operateWith } from "../operator/support.ts";
+import { urlOf } from "../support/process.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { interrupt, interruptions } from "./steps.ts";
-import { GrowingLog, key, never } from "./support.ts";
+import { GrowingLog, key, laterEntry, never } from "./support.ts";
+
+/** What fsck says with a copy of a log folder, after a change. */
+export async function fsckCopy(
+  { test }: GrowingLog,
+  path: string,
+  change: (folder: string) => void = () => {},
+): Promise<Outcome> {
+  const dataDir = scratchFolder();
+  const folder = join(dataDir, "log");
+  cpSync(path, folder, { recursive: true });
+  change(folder);
+  const outcome = await operateWith({ STOA_DATABASE_URL: urlOf(test.config), STOA_DATA_DIR: dataDir }, ["fsck"]);
+  expect(outcome.status).toBe(outcome.out.length > 0 ? 1 : 0);
+  return outcome;
+}
+
+/** Changes a text in a file, once. */
+export const replaceIn = (path: string, from: string, to: string): void =>
+  writeFileSync(path, readFileSync(path, "latin1").replace(from, to), "latin1");
 
 /** A log that has grown by 4 entries since its newest note, and the folder of its signer. */
 export class GrownLog {
@@ -18,10 +40,10 @@ export class GrownLog {
     const publisher = await grown.log.publisher(grown.path);
     await publisher.publish(never);
     // The publisher need not read them from the database.
-    await publisher.publish(never, await grown.log.grow(before - 1));
+    await publisher.publish(never, await grown.log.grow(before - 1, laterEntry));
     await publisher.stop();
     grown.#head = await grown.log.head();
-    await grown.log.grow(4);
+    await grown.log.grow(4, laterEntry);
     return grown;
   }
 

@@ -17,13 +17,14 @@ import { testKey } from "../tlog/node-functions.ts";
 export const never = new AbortController().signal;
 export const key: SignerKey = await testKey("stoa.example/log");
 
-const ofFirst = { type: "receipt", ts: "2026-01-31T00:00:00.000Z", seq: 1, hash: "0".repeat(64) } as const;
-const firstReceipt = Buffer.from(entryBytes(ofFirst)).toString();
+/** An entry of a later version, which fsck compares with no row. */
+export const laterEntry = (n: number): Buffer<ArrayBuffer> =>
+  Buffer.from(`{"n":${n},"ts":"2026-01-31T00:00:00.000Z","type":"later","v":1}`);
 
-/** The receipt with this seq, as an entry. Some logs have many thousand, so each is made from the text of the first. */
+/** The receipt with this seq, as an entry. */
 export function receiptEntry(seq: number): Uint8Array<ArrayBuffer> {
   const hash = seq.toString(16).padStart(64, "0");
-  return new TextEncoder().encode(firstReceipt.replace(ofFirst.hash, hash).replace('"seq":1', `"seq":${seq}`));
+  return entryBytes({ type: "receipt", ts: "2026-01-31T00:00:00.000Z", seq, hash });
 }
 
 /** A log in a database, which grows as the sequencer makes it grow. */
@@ -61,7 +62,10 @@ export class GrowingLog {
   }
 
   /** Appends entries, by default receipts. @returns what the sequencer tells the publisher */
-  async grow(count: number, entryOf = receiptEntry): Promise<CommittedBatch> {
+  async grow(
+    count: number,
+    entryOf: (index: number) => Uint8Array<ArrayBuffer> = receiptEntry,
+  ): Promise<CommittedBatch> {
     const head = await this.head();
     const from = head.size;
     const entries = Array.from({ length: count }, (_, at) => entryOf(from + at));
