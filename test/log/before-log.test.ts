@@ -13,7 +13,7 @@ import { beginTestLog, publishAll, startLogReplica, untilPublished } from "../su
 import { urlOf } from "../support/process.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { startService } from "../support/service.ts";
-import { endedLog } from "./ended-log.ts";
+import { waitUntil } from "../support/wait.ts";
 
 const file = join(scratchFolder(), "backup.sql");
 /** Of the replica that has published the log. */
@@ -160,8 +160,12 @@ describe.concurrent("a restored backup from before the log", () => {
   });
 
   it("the log of another board is not put into it", async () => {
-    const [other, db] = [await endedLog(), await restore(dataDir)];
-    const { status, notes } = await run(db, other.dataDir, "recover", "--log");
+    const [other, db] = [withKey(), await restore(dataDir)];
+    const board = await startService({ config: { dataDir: other } });
+    const published = "SELECT 1 FROM log_head WHERE receipts = 1 AND signed = size";
+    await waitUntil("its first receipt in the log", async () => (await board.db.rows(published)).length === 1);
+    await board.app.close();
+    const { status, notes } = await run(db, other, "recover", "--log");
     expect([status, notes.join()]).toEqual([3, expect.stringMatching(/has the log of another board$/)]);
     expect(await db.rows("SELECT * FROM log_identity")).toEqual([]);
   });

@@ -1,5 +1,5 @@
 // stoa recover --log --begin-anew: a log ends whose key is lost, and another one begins, however often that is interrupted.
-import { readdirSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, it } from "vitest";
 import { LogFolder } from "../../src/log/folder/log-folder.ts";
@@ -11,11 +11,21 @@ import { command, endedLog, expectNewLog, makeKey, origin } from "./ended-log.ts
 import { interrupt } from "./steps.ts";
 import { key } from "./support.ts";
 
-// These three mostly wait, so they run concurrently.
-it.concurrent("needs a new key and a new name", async () => {
+// These two mostly wait, so they run concurrently.
+it.concurrent("needs a new key, and a new name that is not too long for the first entry", async () => {
   const board = await endedLog();
   const refused = await board.operate(...command);
   expect([refused.status, refused.notes.join()]).toEqual([2, expect.stringMatching(/has no key: first run keygen/)]);
+  const [path, name] = [join(board.dataDir, "log", "key"), "n".repeat(500)];
+  await writeKeyFile(path, await makeAnyKey(name));
+  const long = await board.operate("recover", "--log", "--begin-anew", name);
+  expect([long.status, long.notes.join()]).toEqual([
+    3,
+    expect.stringMatching(/entry is malformed: it has more than 1024 bytes/),
+  ]);
+  const state = "SELECT restored, size = (SELECT COUNT(*) FROM log_entries) AS has FROM log_head";
+  expect(await board.db.rows(state)).toEqual([{ restored: 0, has: 1 }]);
+  rmSync(path);
   await makeKey(board);
   expect((await board.operate("recover", "--log", "--begin-anew", testOrigin)).status).toBe(2);
   const { status, out } = await board.operate(...command);
@@ -24,18 +34,6 @@ it.concurrent("needs a new key and a new name", async () => {
     expect.stringMatching(/^the log stoa\.test\/log2 has begun: stoa\.test\/log2\+/),
   ]);
   await expectNewLog(board);
-});
-
-it.concurrent("changes nothing if the name is too long for the first entry", async () => {
-  const board = await endedLog();
-  const name = "n".repeat(500);
-  await writeKeyFile(join(board.dataDir, "log", "key"), await makeAnyKey(name));
-  const { status, notes } = await board.operate("recover", "--log", "--begin-anew", name);
-  expect([status, notes.join()]).toEqual([3, expect.stringMatching(/entry is malformed: it has more than 1024 bytes/)]);
-  const [state] = await board.db.rows<object>(
-    "SELECT restored, size = (SELECT COUNT(*) FROM log_entries) AS has FROM log_head",
-  );
-  expect(state).toEqual({ restored: 0, has: 1 });
 });
 
 it.concurrent("leaves a folder alone that a process uses", async () => {

@@ -1,10 +1,20 @@
 // Key and origin of the log: who begins it, and which of them a start refuses.
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { expect, it } from "vitest";
 import { startApp } from "../../src/app/app.ts";
-import { readConfig } from "../../src/config/config.ts";
+import { type BoardLogConfig, readConfig } from "../../src/config/config.ts";
 import { treeHasher } from "../../src/log/crypto.ts";
 import { LogFolder } from "../../src/log/folder/log-folder.ts";
 import { formatVkey } from "../../src/tlog/notes/key.ts";
@@ -12,15 +22,17 @@ import { formatSignerKey } from "../../src/tlog/notes/signer-key.ts";
 import { CompactRange } from "../../src/tlog/tree/compact-range.ts";
 import { operateWith } from "../operator/support.ts";
 import { createDatabaseWithSchema, type TestDatabase } from "../support/database.ts";
+import { beginTestLog, entriesOf } from "../support/log.ts";
 import { urlOf } from "../support/process.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-import { startService } from "../support/service.ts";
+import { type Service, startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 import { testKey } from "../tlog/node-functions.ts";
 import { GrowingLog, key, never, receiptEntry } from "./support.ts";
 
 const keyText = `${formatSignerKey(key)}\n`;
-const boardLog = { mayBegin: true, origin: undefined, keyText };
+const boardLog: BoardLogConfig = { mayBegin: true, origin: undefined, keyText };
+const otherKey = await testKey("stoa.example/log", 8);
 
 const identityIn = (db: TestDatabase) => db.rows<Record<string, unknown>>("SELECT origin, vkey FROM log_identity");
 
@@ -49,14 +61,16 @@ function keyFile(text: string, mode = 0o600): string {
   return path;
 }
 
-it("a start with a key begins the log, and a replica without one finds it; without a key or with STOA_LOG=off none begins", async () => {
-  const lookMs = { logLookMs: { identity: 20, notes: 20 } };
+it("a start with a key begins the log, and replicas find it; without a key or with STOA_LOG=off none begins", async () => {
+  const overrides = { logLookMs: { identity: 20, notes: 20 } };
   const dataDir = scratchFolder();
-  const keyless = await startService({ config: { dataDir }, overrides: lookMs });
-  const { db } = keyless;
-  await startService({ db, config: { boardLog: { ...boardLog, mayBegin: false } } });
+  const { db } = await startService({ config: { dataDir }, overrides });
+  const replica = (changes: Partial<typeof boardLog>) =>
+    startService({ db, config: { boardLog: { ...boardLog, mayBegin: false, ...changes } }, overrides });
+  const renamed = await replica({ origin: "other.example/log", keyText: undefined });
+  const rekeyed = await replica({ keyText: formatSignerKey(otherKey) });
   expect(await identityIn(db)).toEqual([]);
-  const service = await startService({ db, config: { boardLog }, overrides: lookMs });
+  const service = await startService({ db, config: { boardLog } });
   expect(await identityIn(db)).toEqual([{ origin: "stoa.example/log", vkey: formatVkey(key) }]);
   const [first] = await db.rows<{ entry: string }>("SELECT entry FROM log_entries WHERE idx = 0");
   expect(JSON.parse(first?.entry ?? "")).toEqual({
@@ -68,12 +82,23 @@ it("a start with a key begins the log, and a replica without one finds it; witho
   });
   expect((await service.rest("/readyz")).body.warning).toBeUndefined();
   await waitUntil("the folder of the replica without a key", () => existsSync(join(dataDir, "log", "lock")));
+  // A replica says so when the log has another name or key than its own.
+  const says =
+    ({ log }: Service, text: RegExp) =>
+    () =>
+      log.some(({ msg }) => text.test(String(msg)));
+  await waitUntil("a line on the name", says(renamed, /^STOA_LOG_ORIGIN is other\.example\/log, but this log began/));
+  await waitUntil("a line on the key", says(rekeyed, /^The key file of the log is of .*, and this log began with/));
 });
 
-it("a start stops with one line for a key or an origin that are not those of the log", async () => {
-  const { db } = await startService({ config: { boardLog } });
-  const other = formatSignerKey(await testKey("stoa.example/log", 8));
-  expect(await failure(db, { STOA_LOG_KEY_FILE: keyFile(other) })).toMatch(
+it("a start stops with one line for a key or an origin that are not those of the log, or not of each other", async () => {
+  const db = await createDatabaseWithSchema();
+  expect(await failure(db, { STOA_LOG_KEY_FILE: keyFile(keyText), STOA_LOG_ORIGIN: "other.example/log" })).toBe(
+    "STOA_LOG_ORIGIN is other.example/log, but the key file of the log is of stoa.example/log: change one of them.",
+  );
+  expect(await identityIn(db)).toEqual([]);
+  await startService({ db, config: { boardLog } });
+  expect(await failure(db, { STOA_LOG_KEY_FILE: keyFile(formatSignerKey(otherKey)) })).toMatch(
     /^The key file of the log is of stoa\.example\/log\+\S+, and this log began with stoa\.example\/log\+\S+\. The key of a log cannot change: .*\.$/,
   );
   expect(await failure(db, { STOA_LOG_ORIGIN: "other.example/log" })).toBe(
@@ -82,24 +107,22 @@ it("a start stops with one line for a key or an origin that are not those of the
   expect(await failure(db, { STOA_LOG_KEY_FILE: keyFile(keyText), STOA_LOG_ORIGIN: key.name })).toBe("it started");
 });
 
-it("no log begins with a key of another name than the setting says", async () => {
+it("what is said is in the log although it began while the clock was ten years ahead", async () => {
+  let now = Date.UTC(2026, 0, 31);
   const db = await createDatabaseWithSchema();
-  expect(await failure(db, { STOA_LOG_KEY_FILE: keyFile(keyText), STOA_LOG_ORIGIN: "other.example/log" })).toBe(
-    "STOA_LOG_ORIGIN is other.example/log, but the key file of the log is of stoa.example/log: change one of them.",
-  );
-  expect(await identityIn(db)).toEqual([]);
-});
-
-it("a replica says so when the log that another one has begun has another name or key than its own", async () => {
-  const overrides = { logLookMs: { identity: 20 } };
-  const config = (origin: string | undefined, keyText?: string) => ({ boardLog: { mayBegin: false, origin, keyText } });
-  const { db, log } = await startService({ config: config("other.example/log"), overrides });
-  const other = formatSignerKey(await testKey("stoa.example/log", 8));
-  const keyed = await startService({ db, config: config(undefined, other), overrides });
-  await startService({ db, config: { boardLog } });
-  const says = (lines: typeof log, text: RegExp) => () => lines.some(({ msg }) => text.test(String(msg)));
-  await waitUntil("a line on the name", says(log, /^STOA_LOG_ORIGIN is other\.example\/log, but this log began/));
-  await waitUntil("a line on the key", says(keyed.log, /^The key file of the log is of .*, and this log began with/));
+  await beginTestLog(db, Date.UTC(2036, 0, 31));
+  const start = () => startService({ db, overrides: { now: () => now, sealsDays: false } });
+  const agents = async () => (await entriesOf(db)).filter(({ type }) => type === "agent").map(({ id }) => id);
+  const early = await start();
+  await early.register("Zeno");
+  expect(await agents()).toEqual([]);
+  now += 60_000;
+  await early.register("Achilles");
+  expect(await agents()).toEqual([2]);
+  // Once the import has begun, the log has.
+  await db.rows("UPDATE log_identity SET imported = ''");
+  await (await start()).register("Tortoise");
+  expect(await agents()).toEqual([2, 3]);
 });
 
 it("a start stops with one line for a key file that others may read, or that holds no key", async () => {
@@ -138,21 +161,19 @@ it("a start stops with one line for a key file that others may read, or that hol
 });
 
 it("no log begins where the folder has a checkpoint, or entries without one, and the database has no log", async () => {
-  for (const lost of [undefined, "empty", "missing"]) {
-    const log = await GrowingLog.begin();
+  const published = scratchFolder();
+  const publisher = await (await GrowingLog.begin()).publisher(published);
+  await publisher.publish(never);
+  await publisher.stop();
+  const db = await createDatabaseWithSchema();
+  for (const lose of [() => {}, truncateSync, rmSync]) {
     const dataDir = scratchFolder();
-    const path = join(dataDir, "log");
-    const publisher = await log.publisher(path);
-    await publisher.publish(never);
-    await publisher.stop();
-    if (lost === "empty") truncateSync(join(path, "checkpoint"));
-    if (lost === "missing") rmSync(join(path, "checkpoint"));
-    const service = await startService({ config: { boardLog, dataDir } });
-    expect((await service.rest("/readyz")).body.warning).toMatch(
-      /log folder .* is of a log, and the database has none/,
-    );
-    expect(await identityIn(service.db)).toEqual([]);
+    cpSync(published, join(dataDir, "log"), { recursive: true });
+    lose(join(dataDir, "log", "checkpoint"));
+    const { rest } = await startService({ db, config: { boardLog, dataDir } });
+    expect((await rest("/readyz")).body.warning).toMatch(/log folder .* is of a log, and the database has none/);
   }
+  expect(await identityIn(db)).toEqual([]);
 });
 
 it("a log begins in a folder that was begun and published nothing, also by a version whose mark was empty", async () => {

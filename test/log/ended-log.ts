@@ -7,6 +7,7 @@ import { type Outcome, operateWith } from "../operator/support.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { publishAll, startLogReplica, testOrigin } from "../support/log.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
+import { insertPosts } from "../support/posts.ts";
 import { urlOf } from "../support/process.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { startService } from "../support/service.ts";
@@ -14,7 +15,7 @@ import { startService } from "../support/service.ts";
 export const origin = "stoa.test/log2";
 export const command = ["recover", "--log", "--begin-anew", origin];
 
-/** A board whose service has stopped, and whose log has a key that is lost. */
+/** A board whose log has a key that is lost. */
 export interface Ended {
   db: TestDatabase;
   dataDir: string;
@@ -28,11 +29,7 @@ export interface Ended {
 export async function endedLog(): Promise<Ended> {
   const dataDir = scratchFolder();
   const { db, key: lost } = await createLoggedDatabase();
-  const { rest, register, app } = await startService({ db });
-  const author = await register("Zeno");
-  await rest("posts", { key: author.key, body: { title: "A race", body: "one" } });
-  await app.close();
-  // A service would wait for a second before it takes the log over.
+  await insertPosts(db, [{ communityId: 1, upvotes: 0, downvotes: 0, createdAt: Date.now() }]);
   const replica = await startLogReplica(db.config, lost, dataDir);
   await publishAll(db, replica);
   await replica.publisher.stop();

@@ -63,7 +63,6 @@ it.each(["post", "comment"] as const)(
     const item = kind === "post" ? { postId: BigInt(id) } : { commentId: BigInt(id) };
     await service.operator.remove({ ...item, reason: spam, keepForDays: 1n });
     await isWhole();
-    expect(await fsck()).toEqual([]);
     await db.rows(`UPDATE removed_${kind}s SET body = CONCAT(body, '!') WHERE id = ?`, [id]);
     const line = `removed_${kind}s.salt id ${id}: the text that is kept contradicts what the log has committed to`;
     expect(await fsck("--repair")).toContain(`${line}; not repaired`);

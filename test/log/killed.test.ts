@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { nodeEnvironment } from "../support/node-environment.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { GrowingLog, never } from "./support.ts";
 
@@ -23,7 +24,8 @@ it("after kill -9 before any step, the folder has the tree before or the one aft
     cpSync(path, copy, { recursive: true });
     await log.test.rows("UPDATE log_head SET signed = ?, note = ?", [signed, note]);
     const input = JSON.stringify({ database: log.test.config, path: copy, step });
-    const { signal, status, stderr } = spawnSync(process.execPath, [program, input], { encoding: "utf8" });
+    const how = { encoding: "utf8", env: nodeEnvironment } as const;
+    const { signal, status, stderr } = spawnSync(process.execPath, [program, input], how);
     isOver = signal === null;
     if (isOver) expect([status, stderr]).toEqual([0, ""]);
     const inDatabase = (await log.head()).signed;

@@ -1,5 +1,6 @@
-import { beforeEach, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { operate } from "../operator/support.ts";
+import { startCuttingProxy } from "../support/cutting-proxy.ts";
 import { entriesOf, startLogReplica } from "../support/log.ts";
 import { entryText, idsOf, runUntil, SequencedLog, upTo } from "./sequenced-log.ts";
 
@@ -8,20 +9,8 @@ beforeEach(async () => {
   log = await SequencedLog.begin();
 });
 
-it("gives entries their indexes, in the order of their ids, and publishes each tree", async () => {
+it("gives entries their indexes in the order of their ids, through every size around the end of a tile", async () => {
   const { run, publisher } = await startLogReplica(log.db.config, log.key);
-  await log.write(3);
-  await runUntil(run, log.isPublished);
-  await log.write(2);
-  await run();
-  expect((await entriesOf(log.db)).map(({ type }) => type)[0]).toBe("log");
-  expect(idsOf(await entriesOf(log.db))).toEqual([1, 2, 3, 4, 5]);
-  expect(publisher.tree?.size).toBe(6);
-  expect(await log.faults()).toEqual([]);
-});
-
-it("grows through every size around the end of a tile", async () => {
-  const { run } = await startLogReplica(log.db.config, log.key);
   await log.write(1);
   await runUntil(run, log.isPublished);
   for (const more of [251, 1, 1, 1, 1, 1, 256]) {
@@ -30,7 +19,8 @@ it("grows through every size around the end of a tile", async () => {
     await run();
     expect(await log.head()).toEqual({ size: size + more, signed: size + more });
   }
-  expect((await log.head()).size).toBe(514);
+  expect(publisher.tree?.size).toBe(514);
+  expect(idsOf(await entriesOf(log.db))).toEqual(upTo(513));
   expect(await log.faults()).toEqual([]);
 });
 
@@ -62,26 +52,31 @@ it("acts and receipts follow the outbox, each once, and those from before the lo
   expect(await log.faults()).toEqual([]);
 });
 
-it.each([
-  ["a reason that is no word", "'no word!', 7"],
-  ["a time that is no date", "NULL, 9007199254740991"],
-  ["a time that no number can hold", "NULL, 9223372036854775807"],
-])("an act with %s and a receipt without a hash wait for their repair, and nothing else does", async (_, damaged) => {
+it("a damaged act and a receipt without a hash wait for their repair, and nothing else does", async () => {
   const { run } = await startLogReplica(log.db.config, log.key);
   await log.db.pool.query(
     `INSERT INTO moderations (id, role, act, item, item_id, reason, created_at) VALUES
-       (1, 'operator', 'lock', 'post', 1, 'spam', 5), (2, 'operator', 'unlock', 'post', 1, ${damaged})`,
+       (1, 'operator', 'lock', 'post', 1, 'spam', 5), (2, 'operator', 'unlock', 'post', 1, 'no word!', 7)`,
   );
   const canonical = '{"seq":1,"ts":"2026-01-31T00:00:04.120Z","v":1}';
   await log.db.pool.query("INSERT INTO receipts (seq, hash, prev_hash, canonical) VALUES ?", [
     [[1, "a".repeat(64), "0", canonical], [2, "none", "1", canonical]],
   ]); // biome-ignore format: one row each
+  await log.db.pool.query("DROP TRIGGER moderations_are_not_updated");
   await log.write(2);
   await runUntil(run, log.isPublished);
-  const types = (await entriesOf(log.db)).map(({ type }) => type);
-  expect(types).toEqual(["log", "edit", "edit", "act", "receipt"]);
-  const { out } = await operate(log.db.config, ["fsck"]);
-  expect(out).toContainEqual(expect.stringMatching(/^moderations\.(?:reason|created_at) id 2: /));
+  const types = async () => (await entriesOf(log.db)).map(({ type }) => type);
+  const dates = ["9007199254740991", "9223372036854775807"];
+  for (const damage of ["reason = 'no word!'", ...dates.map((date) => `reason = NULL, created_at = ${date}`)]) {
+    await log.db.pool.query(`UPDATE moderations SET ${damage} WHERE id = 2`);
+    await run();
+    expect(await types()).toEqual(["log", "edit", "edit", "act", "receipt"]);
+    const { out } = await operate(log.db.config, ["fsck"]);
+    expect(out).toContainEqual(expect.stringMatching(/^moderations\.(?:reason|created_at) id 2: /));
+  }
+  await log.db.pool.query("UPDATE moderations SET created_at = 7 WHERE id = 2");
+  await run();
+  expect((await types()).slice(4)).toEqual(["receipt", "act"]);
 });
 
 it("a late commit with a lower id comes next, and nobody waits for it", async () => {
@@ -176,4 +171,55 @@ it("a look at the outbox begins after what was gone over a minute ago; once a mi
   expect(await log.waiting()).toBe(0);
   expect(idsOf(await entriesOf(log.db))).toEqual([...upTo(10), 99]);
   expect(await log.faults()).toEqual([]);
+});
+
+describe("a failure changes nothing, and the next run goes on", () => {
+  // The last of the tables that a batch changes.
+  it("of a statement", async () => {
+    const { run } = await startLogReplica(log.db.config, log.key);
+    await log.write(2);
+    await runUntil(run, log.isPublished);
+    const before = await log.head();
+    await log.write(3);
+    await log.db.pool.query("CREATE TRIGGER fails BEFORE UPDATE ON log_tiles FOR EACH ROW SIGNAL SQLSTATE '45000'");
+    await expect(run()).rejects.toThrow();
+    expect(await log.head()).toEqual(before);
+    expect(await log.waiting()).toBe(3);
+    await log.db.pool.query("DROP TRIGGER fails");
+    await runUntil(run, log.isPublished);
+    expect(idsOf(await entriesOf(log.db))).toEqual(upTo(5));
+    expect(await log.faults()).toEqual([]);
+  });
+
+  it.each(["before", "after"] as const)("the connection ends at any command, %s it is done", async (when) => {
+    const proxy = await startCuttingProxy(log.db.config);
+    const { run } = await startLogReplica(proxy.config, log.key);
+    await log.write(1);
+    await runUntil(run, log.isPublished);
+    let cuts = 0;
+    for (let number = 1; ; number++) {
+      await log.write(2);
+      proxy.cutAt(number, when);
+      await run().catch(() => {});
+      if (!proxy.wasCut()) break;
+      cuts++;
+      await runUntil(run, log.isPublished);
+      expect(idsOf(await entriesOf(log.db))).toEqual(upTo(log.written));
+    }
+    expect(cuts).toBeGreaterThan(0);
+    expect(await log.faults()).toEqual([]);
+  });
+});
+
+it("a row of the outbox that is gone when it is to be moved stops the batch", async () => {
+  const { run } = await startLogReplica(log.db.config, log.key);
+  await log.write(1);
+  await runUntil(run, log.isPublished);
+  await log.write(2);
+  await log.db.pool.query(
+    "CREATE TRIGGER steals BEFORE UPDATE ON log_head FOR EACH ROW DELETE FROM log_outbox WHERE item_id = 3",
+  );
+  await expect(run()).rejects.toThrow("The outbox of the log has changed meanwhile.");
+  await log.db.pool.query("DROP TRIGGER steals");
+  expect((await log.head()).size).toBe(2);
 });
