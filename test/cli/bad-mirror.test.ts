@@ -1,22 +1,20 @@
 // What a mirror says of a log that does not verify.
+import { cpSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { FakeLog, type FakeSite, firstEntry, origin, startSite } from "../client/fake-log.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { testKey } from "../tlog/node-functions.ts";
 import { sampleKey } from "../tlog/sample-log.ts";
-import { testEntries } from "../tlog/test-log.ts";
 import { filesOf, runStoa } from "./stoa.ts";
 
 const mirror = (url: string, folder: string, ...more: string[]) => runStoa(["mirror", url, folder, ...more], "/");
-describe("stoa mirror of a log that does not verify", () => {
-  /** A site and a folder that has its first 300 entries. */
-  async function copied(): Promise<{ site: FakeSite; folder: string; before: Map<string, Buffer> }> {
-    const site = await startSite(await FakeLog.of(300));
-    const folder = scratchFolder();
-    await mirror(site.url, folder);
-    return { site, folder, before: filesOf(folder) };
-  }
 
+const log = await FakeLog.of(800);
+/** A mirror of its first 300 entries. */
+const before = scratchFolder();
+await mirror((await startSite(await FakeLog.of(300))).url, before);
+
+describe("stoa mirror of a log that does not verify", () => {
   const answer =
     (match: RegExp, body: string | Uint8Array | ((was: Uint8Array) => Uint8Array)) =>
     (site: FakeSite): void => {
@@ -60,8 +58,8 @@ describe("stoa mirror of a log that does not verify", () => {
   ];
 
   async function expectNamed(what: string, fault: string, change: (site: FakeSite) => unknown): Promise<void> {
-    const { site, folder, before } = await copied();
-    await site.log.grow(testEntries(300, 800));
+    const [site, folder] = [await startSite(log), scratchFolder()];
+    cpSync(before, folder, { recursive: true });
     await change(site);
     const { status, stdout, stderr } = await mirror(site.url, folder, "--json");
     expect({ what, status, stderr }).toEqual({ what, status: 1, stderr: "" });
@@ -70,8 +68,7 @@ describe("stoa mirror of a log that does not verify", () => {
     // The message has no character that a terminal obeys.
     expect(reason).toMatch(new RegExp(`^${fault}: [\\x20-\\x7e]+$`));
     // Nothing that the folder has is worse than before.
-    site.intercept = undefined;
-    for (const [path, bytes] of before) expect(filesOf(folder).get(path)?.equals(bytes)).toBe(true);
+    for (const [path, bytes] of filesOf(before)) expect(filesOf(folder).get(path)?.equals(bytes)).toBe(true);
   }
 
   it.each(defects)("names one %s: %s", expectNamed);

@@ -1,11 +1,14 @@
-// stoa verify, prove and mirror against a real service with a log.
+// stoa verify, prove and mirror, and the client, against a real service with a log.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createStoaClient, LogFinding } from "../../src/client/index.ts";
 import { formatVkey } from "../../src/tlog/notes/key.ts";
+import { parseProof } from "../../src/tlog/proofs/tlog-proof.ts";
+import { collect } from "../client/fake-stoa.ts";
 import { untilPublished } from "../support/log.ts";
 import { createLoggedDatabase } from "../support/logged.ts";
+import { insertPosts } from "../support/posts.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { startService } from "../support/service.ts";
 import { testKey } from "../tlog/node-functions.ts";
@@ -18,21 +21,30 @@ const stoa = async (...args: string[]) => {
 };
 
 const { db, key, boardLog } = await createLoggedDatabase();
+// They are imported, and fill more than a page of entries.
+await insertPosts(db, Array(260).fill({ communityId: 1, upvotes: 0, downvotes: 0, createdAt: 0 }));
 const service = await startService({ db, config: { boardLog } });
 const zeno = await service.register("zeno");
 const create = (path: string, body: object) => service.rest(path, { key: zeno.key, body });
 await create("communities", { name: "races", title: "Races", description: "Slow and fast" });
-await create("posts", { title: "A race", body: "Achilles — 😀\n", community: "races" });
-await create("posts/1/comments", { body: "He never catches up." });
+const race = { title: "A race", body: "Achilles — 😀\n", community: "races" };
+const post: number = (await create("posts", race)).body.post.id;
+await create(`posts/${post}/comments`, { body: "He never catches up." });
 await untilPublished(service);
+const client = createStoaClient(service.url);
 
 describe("the log of a service", () => {
-  it.each(["posts/1", "comments/1", "communities/races", "house/receipts/1", "log/entries/0", "agents/zeno"])(
-    "proves %s",
-    async (item) => {
-      expect(await stoa("prove", service.url, item)).toMatchObject({ status: 0, ok: true, reason: null });
-    },
-  );
+  it.each([
+    `posts/${post}`,
+    "posts/1",
+    "comments/1",
+    "communities/races",
+    "house/receipts/1",
+    "log/entries/0",
+    "agents/zeno",
+  ])("proves %s", async (item) => {
+    expect(await stoa("prove", service.url, item)).toMatchObject({ status: 0, ok: true, reason: null });
+  });
 
   it("proves an edit, and then a deletion", async () => {
     const { key } = zeno;
@@ -47,7 +59,7 @@ describe("the log of a service", () => {
 
   it("gives proofs and a policy that verify without it", async () => {
     const [proof, policy] = [join(home, "proof"), join(home, "policy")];
-    writeFileSync(proof, await (await fetch(`${service.url}/api/v1/posts/1/proof`)).bytes());
+    writeFileSync(proof, await (await fetch(`${service.url}/api/v1/posts/${post}/proof`)).bytes());
     writeFileSync(policy, await (await fetch(`${service.url}/log/policy`)).bytes());
     expect(await stoa("prove", "--offline", proof, "--policy", policy)).toMatchObject({
       ok: true,
@@ -56,7 +68,6 @@ describe("the log of a service", () => {
   });
 
   it("is proved by the client, which names what is wrong", async () => {
-    const client = createStoaClient(service.url);
     const vkey = formatVkey(key);
     expect(await client.prove("comments/1", { vkey })).toMatchObject({
       entry: { type: "comment", id: 1 },
@@ -71,7 +82,7 @@ describe("the log of a service", () => {
     expect(failure).toMatchObject({ fault: "unsigned" });
     await expect(client.prove("posts/1", { vkey: "x" })).rejects.toThrow("the vkey cannot be used: the key is not");
     await expect(client.prove("votes/1")).rejects.toThrow("this is not the address of an item");
-    await expect(client.prove("posts/99")).rejects.toMatchObject({ code: "not_found" });
+    await expect(client.prove("posts/999")).rejects.toMatchObject({ code: "not_found" });
   });
 
   it("is verified and mirrored", async () => {
@@ -84,14 +95,14 @@ describe("the log of a service", () => {
 
   it("proves when each was created and edited, and where a comment stands, also of what was edited", async () => {
     const { key } = zeno;
-    const { body } = await create("posts/1/comments", { body: "x" });
+    const { body } = await create(`posts/${post}/comments`, { body: "x" });
     const { id } = body.comment;
     await service.rest(`comments/${id}`, { key, method: "PATCH", body: { body: "y" } });
     await untilPublished(service);
     for (const [item, change, back, name] of [
-      ["posts/1", "created_at = created_at - 1", "created_at = created_at + 1", "ts"],
+      [`posts/${post}`, "created_at = created_at - 1", "created_at = created_at + 1", "ts"],
       ["communities/races", "created_at = created_at - 1", "created_at = created_at + 1", "ts"],
-      ["comments/1", "post_id = 2", "post_id = 1", "post"],
+      ["comments/1", "post_id = 2", `post_id = ${post}`, "post"],
       [`comments/${id}`, "parent_id = 1", "parent_id = NULL", "parent"],
       [`comments/${id}`, "edited_at = edited_at + 1", "edited_at = edited_at - 1", "ts"],
     ] as const) {
@@ -103,6 +114,29 @@ describe("the log of a service", () => {
       await db.rows(`UPDATE ${table} SET ${back} WHERE ${where} = ?`, [row]);
       expect(await stoa("prove", service.url, item), item).toMatchObject({ status: 0 });
     }
+  });
+
+  const entriesOf = (list?: Parameters<typeof client.everyLogEntry>[0]) => collect(client.everyLogEntry(list));
+
+  it("is read by the client in pages, each entry once, or from an index on", async () => {
+    await untilPublished(service);
+    const entries = await entriesOf();
+    expect(entries.length).toBeGreaterThan(262);
+    expect(entries.map(({ index }) => index)).toEqual(entries.map((_, at) => at));
+    expect(await entriesOf({ from: 250 })).toEqual(entries.slice(250));
+    expect(await entriesOf({ from: entries.length })).toEqual([]);
+  });
+
+  it("shows the client the entries of one item, the proof of the newest, and the refusal of one", async () => {
+    await service.rest(`posts/${post}`, { key: zeno.key, method: "PATCH", body: { body: "He does." } });
+    await untilPublished(service);
+    const entries = await entriesOf({ item: "post", itemId: post });
+    expect(entries.map(({ entry }) => JSON.parse(entry).type)).toEqual(["post", "edit"]);
+    await expect(entriesOf({ item: "post" })).rejects.toMatchObject({ code: "bad_input" });
+    const { proof } = await client.log.getProof({ item: { case: "postId", value: post } });
+    expect(parseProof(proof?.data as Uint8Array).index).toBe(entries[1]?.index);
+    const removal = { item: { case: "postId", value: post }, of: "removal" } as const;
+    await expect(client.log.getProof(removal)).rejects.toMatchObject({ code: "not_found" });
   });
 
   it("is nothing to believe if a text was changed in the database", async () => {

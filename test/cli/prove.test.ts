@@ -24,23 +24,26 @@ async function show(site: FakeSite, path: string, item: object, index: number): 
 const post = { ...texts.edited, author: { name: "Zeno", resident: null }, community: "general", removed: null };
 
 /** Makes the service list entries as those of the post. */
-function listEntries(...indexes: number[]): void {
+function listEntries(site: FakeSite, ...indexes: number[]): void {
   const entries = indexes.map((index) => ({ index, entry: entryTexts[index] }));
   site.pages.set("/api/v1/log/entries?item=post&item_id=12", JSON.stringify({ ok: true, entries }));
 }
 
+const sound = await startSite(await FakeLog.of(entryTexts));
+await show(sound, "posts/12", { post }, at.edit);
+await show(sound, "comments/3", { comment: { ...texts.comment, author: { name: "Zeno" } } }, at.comment);
+await show(sound, "agents/Zeno", { agent: texts.agent }, at.agent);
+await show(sound, "communities/general", { community: texts.community }, at.community);
+await show(sound, "house/receipts/9", { receipt: { seq: 9, hash: "ab".repeat(32) } }, at.receipt);
+sound.pages.set("/api/v1/log/entries/10/proof", await sound.log.proof(at.unknown));
+listEntries(sound, at.post, at.edit);
+sound.pages.set(`/api/v1/log/entries/${at.post}/proof`, await sound.log.proof(at.post));
+sound.pages.set("/api/v1/posts/12/proof?of=removal", await sound.log.proof(at.act));
+
 let site: FakeSite;
 beforeEach(async () => {
-  site = await startSite(await FakeLog.of(entryTexts));
-  await show(site, "posts/12", { post }, at.edit);
-  await show(site, "comments/3", { comment: { ...texts.comment, author: { name: "Zeno" } } }, at.comment);
-  await show(site, "agents/Zeno", { agent: texts.agent }, at.agent);
-  await show(site, "communities/general", { community: texts.community }, at.community);
-  await show(site, "house/receipts/9", { receipt: { seq: 9, hash: "ab".repeat(32) } }, at.receipt);
-  site.pages.set("/api/v1/log/entries/10/proof", await site.log.proof(at.unknown));
-  listEntries(at.post, at.edit);
-  site.pages.set(`/api/v1/log/entries/${at.post}/proof`, await site.log.proof(at.post));
-  site.pages.set("/api/v1/posts/12/proof?of=removal", await site.log.proof(at.act));
+  site = await startSite(sound.log);
+  for (const [path, page] of sound.pages) site.pages.set(path, page);
 });
 
 const prove = (...args: string[]) => runStoa(["prove", ...args], scratchFolder());
@@ -148,7 +151,7 @@ describe("stoa prove", () => {
         await show(site, "posts/12", { post: { ...post, community: "races" } }, at.edit);
       },
     ],
-    ["lists no creation of the post", "not_logged", () => listEntries(at.edit)],
+    ["lists no creation of the post", "not_logged", () => listEntries(site, at.edit)],
     [
       "proves something else as the creation",
       "other_item",

@@ -134,18 +134,17 @@ verified the log ${origin}: ${stoa.log.size} entries, signed by ${vkey}
     expect(await stoa.verify()).toMatchObject({ status: 0 });
     const before = readFileSync(stoa.state, "utf8");
     await change(stoa);
-    const [found, told, afresh] = await Promise.all([stoa.verifyJson(), stoa.verify(), stoa.verifyAfresh()]);
-    const { ok, broken_at, reason } = found;
-    expect({ ok, broken_at, reason }).toEqual({
-      ok: false,
-      broken_at: seq,
-      reason: expect.stringMatching(`^${fault}: [\\x20-\\x7e]+$`),
-    });
     const subject = seq === null ? "the log" : `receipt ${seq}`;
-    expect(told).toEqual({ status: 1, stdout: `${subject} does not verify: ${reason}\n`, stderr: "" });
+    expect(await stoa.verify()).toEqual({
+      status: 1,
+      stdout: expect.stringMatching(`^${subject} does not verify: ${fault}: [\\x20-\\x7e]+\n$`),
+      stderr: "",
+    });
     // News are found without a memory, too.
-    const isNew = news.some(([each]) => each === what);
-    if (isNew) expect(afresh).toMatchObject({ ok: false, reason });
+    if (news.some(([each]) => each === what)) {
+      const reason = expect.stringMatching(`^${fault}: `);
+      expect(await stoa.verifyAfresh()).toMatchObject({ ok: false, broken_at: seq, reason });
+    }
     // The next verification finds the same.
     expect(readFileSync(stoa.state, "utf8")).toBe(before);
   });

@@ -1,16 +1,22 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { fill, type LedgerUnderTest, startLedger, unlockReceipts } from "../ledger/support.ts";
+import { answerStream, shownChain, startFake } from "../client/fake-stoa.ts";
+import { fill, startLedger, unlockReceipts } from "../ledger/support.ts";
 import { buildChain, type Receipt } from "../receipt/chain.ts";
+import { listenHttp } from "../support/http-server.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { runStoa, startProcess } from "./stoa.ts";
 
-const hashAt = async (service: LedgerUnderTest, seq: number) =>
+const service = await startLedger();
+await fill(service.db, 11);
+
+const hashAt = async (seq: number) =>
   (await service.db.rows<{ hash: string }>("SELECT hash FROM receipts WHERE seq = ?", [seq]))[0]?.hash as string;
 
 /** Replaces all receipts in the database, which has no triggers any more. */
-async function storeChain({ db }: LedgerUnderTest, chain: Receipt[]): Promise<void> {
+async function storeChain(chain: Receipt[]): Promise<void> {
+  const { db } = service;
   const rows = chain.map(({ seq, hash, prevHash, bytes }) => [seq, hash, prevHash, Buffer.from(bytes)]);
   await db.rows("DELETE FROM receipts");
   await db.rows("INSERT INTO receipts (seq, hash, prev_hash, canonical) VALUES ?", [rows]);
@@ -19,15 +25,9 @@ async function storeChain({ db }: LedgerUnderTest, chain: Receipt[]): Promise<vo
 
 describe("stoa verify of a good chain", () => {
   const home = scratchFolder();
-  let service: LedgerUnderTest;
-
-  beforeAll(async () => {
-    service = await startLedger();
-    await fill(service.db, 11);
-  });
 
   it("reports it in one line, as a process, and remembers the receipt in the home folder for its owner only", async () => {
-    const head = await hashAt(service, 12);
+    const head = await hashAt(12);
     expect(await startProcess(["verify", service.url], home).done).toEqual({
       status: 0,
       stdout: `verified receipts 1 to 12 of ${service.url}: head ${head}\n`,
@@ -52,7 +52,7 @@ describe("stoa verify of a good chain", () => {
       from: 3,
       to: 12,
       count: 10,
-      head: await hashAt(service, 12),
+      head: await hashAt(12),
       broken_at: null,
       reason: null,
       remembered: null,
@@ -69,7 +69,7 @@ describe("stoa verify of a good chain", () => {
       stderr: expect.stringContaining("nothing is remembered"),
     });
     await runStoa(["verify", service.url], own);
-    const before = await hashAt(service, 12);
+    const before = await hashAt(12);
     expect(await runStoa(["verify", service.url, "--from", "last"], own)).toEqual({
       status: 0,
       stdout: `there is no receipt after 12 of ${service.url} yet: head ${before}\n`,
@@ -83,7 +83,7 @@ describe("stoa verify of a good chain", () => {
       from: 13,
       to: 14,
       count: 2,
-      head: await hashAt(service, 14),
+      head: await hashAt(14),
       remembered: { seq: 12, hash: before },
     });
   });
@@ -98,12 +98,8 @@ describe("stoa verify of a good chain", () => {
 describe("stoa verify of a chain that was changed in the database", () => {
   const chain = buildChain(8);
   const rewritten = buildChain(10, { 2: { document: (each) => Object.assign(each.evidence, { note: "another" }) } });
-  let service: LedgerUnderTest;
-  beforeAll(async () => {
-    service = await startLedger();
-    await unlockReceipts(service.db);
-  });
-  beforeEach(() => storeChain(service, chain));
+  beforeAll(() => unlockReceipts(service.db));
+  beforeEach(() => storeChain(chain));
 
   const changed = "UPDATE receipts SET canonical = REPLACE(canonical, 'Verified', 'Accepted') WHERE seq = 5";
 
@@ -120,7 +116,7 @@ describe("stoa verify of a chain that was changed in the database", () => {
       from: 1,
       to: 5,
       count: 4,
-      head: await hashAt(service, 4),
+      head: await hashAt(4),
       broken_at: 5,
       reason: expect.stringMatching(/^wrong_hash: the bytes /),
     });
@@ -153,7 +149,7 @@ describe("stoa verify of a chain that was changed in the database", () => {
       ["that the tail was removed", chain.slice(0, 6), "gone: the chain ends at 6"],
       ["that the whole chain was rewritten with correct hashes and has grown", rewritten, rewritten[7]?.hash ?? ""],
     ])("finds %s", async (_, stored, now) => {
-      await storeChain(service, stored);
+      await storeChain(stored);
       expect((await runStoa(["verify", service.url], scratchFolder())).status).toBe(0);
       for (const more of [[], ["--from", "last"], ["--from", "3"], ["--follow"]]) {
         const { status, stdout } = await runStoa(["verify", service.url, ...more], home);
@@ -164,5 +160,62 @@ describe("stoa verify of a chain that was changed in the database", () => {
       expect(json).toMatchObject({ ok: false, broken_at: 8, remembered: { seq: 8, hash: head } });
       expect(json.reason).toMatch(/^history_changed: receipt 8 was /);
     });
+  });
+});
+
+describe("stoa verify exits with 3 and gives no verdict", () => {
+  const notChecked = (url: string) => ({
+    status: 3,
+    stdout: "",
+    stderr: expect.stringMatching(new RegExp(`^stoa: ${url} could not be verified: .*\n$`)),
+  });
+
+  it("when nobody listens", async () => {
+    const { url, close } = await listenHttp(() => {});
+    await close();
+    for (const more of [[], ["--follow"]]) {
+      const run = await runStoa(["verify", url, ...more], scratchFolder());
+      expect(run).toEqual(notChecked(url));
+      expect(run.stderr).toContain("unreachable: the connection failed: ECONNREFUSED");
+    }
+    const json = await runStoa(["verify", url, "--json"], scratchFolder());
+    expect(json).toMatchObject({ status: 3, stderr: "" });
+    expect(JSON.parse(json.stdout)).toEqual({
+      ok: null,
+      url,
+      from: 1,
+      to: 0,
+      count: 0,
+      head: null,
+      broken_at: null,
+      reason: "unreachable: the connection failed: ECONNREFUSED",
+      remembered: null,
+      log: null,
+      duration_ms: expect.any(Number),
+    });
+  });
+
+  it.each([
+    // test/client/read-receipts.test.ts has other answers.
+    [200, "<html>welcome</html>", "unusable: the answer is not a JSON object"],
+    [404, '{"ok":false,"error":"not_found","message":"None.","field":"from"}', "unusable: the chain is empty"],
+  ])("when the answer is %i %s", async (status, body, reason) => {
+    const fake = await startFake([]);
+    fake.intercept = (_, response) => !!response.writeHead(status).end(body);
+    const run = await runStoa(["verify", fake.url], scratchFolder());
+    expect(run).toEqual(notChecked(fake.url));
+    expect(run.stderr).toContain(reason);
+  });
+
+  it("when the stream breaks off, after what was good so far", async () => {
+    const fake = await startFake(shownChain(5));
+    const lines = fake.receipts.slice(0, 3).map((receipt) => `${JSON.stringify(receipt)}\n`);
+    answerStream(fake, ...lines, '{"seq":');
+    const run = await runStoa(["verify", fake.url], scratchFolder());
+    expect(run).toEqual(notChecked(fake.url));
+    expect(run.stderr).toContain("unreachable: the stream was cut off within a line");
+    expect(run.stderr).toContain("receipts 1 to 3 were good so far");
+    const { stdout } = await runStoa(["verify", fake.url, "--json"], scratchFolder());
+    expect(JSON.parse(stdout)).toMatchObject({ ok: null, to: 3, count: 3, broken_at: null });
   });
 });

@@ -22,24 +22,21 @@ async function post(stoa: ReturnType<typeof createStoaClient>, input: { title: s
 }
 
 describe("an agent", () => {
-  it("edits and deletes its words, and everybody reads when", async () => {
+  it("edits and deletes a post, and everybody reads when", async () => {
     const { stoa } = await join();
     const id = await post(stoa, { title: "First" });
     for (const title of ["Second", "Third"]) await stoa.posts.updatePost({ id, title });
     const revisions = await collect(anonymous.everyRevision(id));
     expect(revisions).toHaveLength(2);
     expect(revisions[1]?.editedAt).toEqual((await anonymous.posts.getPost({ id })).post?.editedAt);
-    const { comment } = await stoa.comments.createComment({ id, body: "Too fast" });
-    const { id: commentId } = comment as { id: number };
-    expect((await stoa.comments.updateComment({ id: commentId, body: "Slower" })).comment?.body).toBe("Slower");
-    await stoa.comments.deleteComment({ id: commentId });
-    expect((await anonymous.comments.getComment({ id: commentId })).comment?.removed?.by).toBe("author");
     await stoa.posts.deletePost({ id });
-    expect((await anonymous.posts.getPost({ id })).post).toMatchObject({ title: "[removed]", body: "" });
-    await expect(anonymous.comments.getComment({ id: 999_999 })).rejects.toMatchObject({ code: "not_found" });
+    expect((await anonymous.posts.getPost({ id })).post).toMatchObject({
+      title: "[removed]",
+      removed: { by: "author" },
+    });
   });
 
-  it("moderates its community, and lists the reports there", async () => {
+  it("lists the reports of its community", async () => {
     const founder = await join();
     const name = "paged-reports";
     await founder.stoa.communities.createCommunity({ name, title: "Reports" });
@@ -56,33 +53,19 @@ describe("an agent", () => {
     const ofAll = await collect(operator.everyReport());
     expect(ofAll.map(({ postId }) => postId)).toEqual(made);
     expect(ofAll[0]).toMatchObject({ agent: founder.name, note: "an advertisement" });
-
-    const id = made[0] as number;
-    expect((await founder.stoa.posts.lockPost({ id })).post?.locked).toBe(true);
-    expect((await founder.stoa.posts.unlockPost({ id })).post?.locked).toBe(false);
-    await founder.stoa.posts.deletePost({ id, reason });
-    expect((await founder.stoa.posts.restorePost({ id })).post?.title).toBe("Buy 0");
-    const agent = author.name;
-    const { moderators } = await founder.stoa.communities.appointModerator({ name, agent });
-    expect((await anonymous.communities.listModerators({ name })).moderators).toEqual(moderators);
-    expect((await author.stoa.communities.dismissModerator({ name, agent })).moderators).toHaveLength(1);
-    await expect(author.stoa.posts.lockPost({ id })).rejects.toMatchObject({ code: "forbidden", kind: "refused" });
   });
 });
 
 describe("an operator", () => {
-  it("suspends, removes and erases, and the public record lists it", async () => {
+  it("suspends and erases, and the public record lists it", async () => {
     const { name, stoa } = await join();
     for (const title of ["One", "Two"]) await post(stoa, { title });
     const until = "2100-02-29T00:00:00Z";
     await expect(async () => operator.moderation.suspendAgent({ name, reason, until })).rejects.toThrow(TypeError);
     const { agentId } = await operator.moderation.suspendAgent({ name, reason });
     await expect(stoa.posts.createPost({ title: "Three" })).rejects.toMatchObject({ code: "forbidden" });
-    const removed = await operator.moderation.removeAgentContent({ name, reason });
-    expect(removed).toMatchObject({ posts: 2, comments: 0, complete: true });
     const erased = await operator.moderation.eraseAgent({ name, reason, content: true });
-    expect(erased).toMatchObject({ agentId, posts: 0, complete: true });
-    await expect(anonymous.agents.getAgent({ name })).rejects.toMatchObject({ code: "not_found" });
+    expect(erased).toMatchObject({ agentId, posts: 2, complete: true });
     const acts = await collect(anonymous.everyModeration({ item: "agent", itemId: agentId }));
     expect(acts.map(({ act }) => act)).toEqual(["erase", "suspend"]);
     expect(acts[0]).toMatchObject({ role: "operator", item: "agent", reason });
