@@ -1,12 +1,10 @@
 // Moving posts to the band of their age while other replicas move posts and agents vote.
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { moveAgedPosts } from "../../src/board/aging.ts";
 import { Board } from "../../src/board/board.ts";
 import { startSweep } from "../../src/board/sweep.ts";
-import { Database } from "../../src/store/database/database.ts";
-import { migrate } from "../../src/store/schema/migrate.ts";
 import { bandEndsMs } from "../../src/store/tables/age-bands.ts";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createDatabaseWithSchema, openStore, type TestDatabase } from "../support/database.ts";
 import { lockPost } from "../support/locks.ts";
 import { type BarePost, insertPosts, randomNumbers } from "../support/posts.ts";
 import { recount } from "../support/recount.ts";
@@ -18,11 +16,8 @@ const day = 24 * hour;
 const now = Date.UTC(2026, 5, 1);
 const signal = new AbortController().signal;
 
-async function openDatabase(test: TestDatabase): Promise<Database> {
-  const db = new Database({ address: test.config, connections: 4 });
-  await migrate(db, { log: () => {} });
-  return db;
-}
+const test = await createDatabaseWithSchema();
+const db = openStore(test, 4);
 
 function postOf(age: number, band: number): BarePost {
   return { communityId: 1, upvotes: 0, downvotes: 0, createdAt: now - age, band };
@@ -41,19 +36,8 @@ function misplaced({ rows }: TestDatabase, at = now): Promise<object[]> {
 }
 
 describe("aging posts", () => {
-  let test: TestDatabase;
-  let db: Database;
-
-  beforeAll(async () => {
-    test = await createTestDatabase();
-    db = await openDatabase(test);
-    return () => db.close();
-  });
   beforeEach(async () => {
     await test.pool.query("DELETE FROM posts");
-  });
-  afterEach(() => {
-    vi.restoreAllMocks();
   });
 
   const bandsOf = async () =>
@@ -94,15 +78,22 @@ describe("aging posts", () => {
     expect(await misplaced(test)).toEqual([]);
   });
 
-  it("are checked repeatedly until the sweep stops, even after a failure", async () => {
+  it("are checked repeatedly until the sweep stops, even after a failure of this task or of one before it", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     try {
       await insertPosts(test, oldPosts(10));
       let at = now;
       const warnings: unknown[] = [];
       const board = new Board(db, () => at);
-      const aging = startSweep(board, [moveAgedPosts], { warn: (fields) => warnings.push(fields) });
+      let failure: Error | undefined = new Error("another task fails");
+      const other = async () => {
+        if (failure !== undefined) throw failure;
+      };
+      const aging = startSweep(board, [other, moveAgedPosts], { warn: (fields) => warnings.push(fields) });
       await waitUntil("every post in its band", async () => (await misplaced(test, at)).length === 0);
+      await waitUntil("the warning of the other task", () => warnings.length > 0);
+      expect(warnings.splice(0)).toEqual([{ err: failure }]);
+      failure = undefined;
       at += 400 * day;
       await test.pool.query("RENAME TABLE posts TO posts_away");
       // A tick is skipped while the look before it goes on.
@@ -126,33 +117,30 @@ describe("aging posts", () => {
   });
 });
 
-describe("the running service", () => {
+it("two services move existing posts after their start while agents vote, and count every vote", async () => {
   const posts = 500;
+  // The first one sweeps nothing: the posts are still in the band of new ones when the replicas start.
+  const first = await startService({ overrides: { now: () => now } });
+  const agents = await Promise.all(Array.from({ length: 5 }, () => first.register()));
+  await insertPosts(first.db, oldPosts(posts));
+  await first.db.pool.query("UPDATE communities SET post_count = ? WHERE name = 'general'", [posts]);
+  await first.db.pool.query("UPDATE agents SET posts = ? WHERE name = 'Author'", [posts]);
+  await first.db.pool.query("UPDATE posts SET author_id = (SELECT id FROM agents WHERE name = 'Author')");
+  expect((await misplaced(first.db)).length).toBeGreaterThan(posts * 0.9);
+  const ids = (await first.db.rows<{ id: number }>("SELECT id FROM posts ORDER BY created_at")).map(({ id }) => id);
+  // Two replicas move the posts, oldest first, while agents vote on them.
   const overrides = { now: () => now, sweeps: true };
-
-  it("moves existing posts after its start while agents vote, and counts every vote", async () => {
-    const first = await startService({ overrides });
-    const agents = await Promise.all(Array.from({ length: 5 }, () => first.register()));
-    await insertPosts(first.db, oldPosts(posts));
-    await first.db.pool.query("UPDATE communities SET post_count = ? WHERE name = 'general'", [posts]);
-    await first.db.pool.query("UPDATE agents SET posts = ? WHERE name = 'Author'", [posts]);
-    await first.db.pool.query("UPDATE posts SET author_id = (SELECT id FROM agents WHERE name = 'Author')");
-    await first.app.close();
-    expect((await misplaced(first.db)).length).toBeGreaterThan(posts * 0.9);
-    const ids = (await first.db.rows<{ id: number }>("SELECT id FROM posts ORDER BY created_at")).map(({ id }) => id);
-    // Two replicas move the posts, oldest first, while agents vote on them.
-    const replicas = await Promise.all([1, 2].map(() => startService({ db: first.db, overrides })));
-    const statuses = await Promise.all(
-      Array.from({ length: 150 }, async (_, i) => {
-        const replica = replicas[i % 2] as (typeof replicas)[number];
-        const path = `posts/${ids[(i * 7) % 100]}/vote`;
-        const vote = [1, -1, 0][(i * 11) % 3];
-        return (await replica.rest(path, { key: agents[i % agents.length]?.key, body: { vote } })).status;
-      }),
-    );
-    expect(new Set(statuses)).toEqual(new Set([200]));
-    await waitUntil("every post in its band", async () => (await misplaced(first.db)).length === 0);
-    expect(await recount(first.db)).toEqual([]);
-    for (const { log } of replicas) expect(log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
-  });
+  const replicas = await Promise.all([1, 2].map(() => startService({ db: first.db, overrides })));
+  const statuses = await Promise.all(
+    Array.from({ length: 150 }, async (_, i) => {
+      const replica = replicas[i % 2] as (typeof replicas)[number];
+      const path = `posts/${ids[(i * 7) % 100]}/vote`;
+      const vote = [1, -1, 0][(i * 11) % 3];
+      return (await replica.rest(path, { key: agents[i % agents.length]?.key, body: { vote } })).status;
+    }),
+  );
+  expect(new Set(statuses)).toEqual(new Set([200]));
+  await waitUntil("every post in its band", async () => (await misplaced(first.db)).length === 0);
+  expect(await recount(first.db)).toEqual([]);
+  for (const { log } of replicas) expect(log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
 });
