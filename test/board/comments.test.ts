@@ -1,7 +1,7 @@
-// Comments form a flat list, oldest first. A page ends at 1,000 comments or 1 MiB of bodies.
+// Comments form a flat list. A page ends at 1,000 comments or 1 MiB of bodies. The orders themselves are in time-order.test.ts.
 import { beforeAll, describe, expect, it } from "vitest";
+import { spam, startModerated } from "../support/moderation.ts";
 import { recount } from "../support/recount.ts";
-import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
 interface Comment {
@@ -10,11 +10,18 @@ interface Comment {
   body: string;
 }
 
-const service = await startService();
+const service = await startModerated();
 const author = await service.register();
+const voters = await Promise.all(Array.from({ length: 4 }, () => service.register()));
 
-async function createPost(): Promise<number> {
-  return (await service.rest("posts", { key: author.key, body: { title: "A post" } })).body.post.id;
+const createPost = () => service.post(author);
+
+/** Creates a post with so many comments. */
+async function createThread(count: number): Promise<{ post: number; ids: number[] }> {
+  const post = await createPost();
+  const ids: number[] = [];
+  for (let n = 0; n < count; n++) ids.push(await service.comment(author, post));
+  return { post, ids };
 }
 
 /** Inserts comments on a post directly into the database and updates the counters. */
@@ -26,7 +33,6 @@ async function fill(post: number, bodies: string[]): Promise<void> {
   }
   await pool.query("UPDATE posts SET comment_count = comment_count + ? WHERE id = ?", [bodies.length, post]);
   await pool.query("UPDATE agents SET comments = comments + ? WHERE id = 1", [bodies.length]);
-  expect(await recount(service.db)).toEqual([]);
 }
 
 async function pages(post: number, limit?: number): Promise<Comment[][]> {
@@ -41,6 +47,7 @@ async function pages(post: number, limit?: number): Promise<Comment[][]> {
   return all;
 }
 
+const idsOf = (comments: Comment[]) => comments.map(({ id }) => id);
 const bodiesOf = (comments: Comment[]) => comments.map(({ body }) => body);
 const texts = (count: number, text = "Comment") => Array.from({ length: count }, (_, i) => `${text} ${i}`);
 
@@ -111,13 +118,6 @@ describe("a page of comments", () => {
     expect(second.next_cursor).toBe(null);
   });
 
-  it("has no cursor if it holds all 1,000 comments", async () => {
-    const post = await createPost();
-    await fill(post, texts(1_000));
-    const { comments, next_cursor } = (await service.rest(`posts/${post}`)).body;
-    expect([comments.length, next_cursor]).toEqual([1_000, null]);
-  });
-
   it("ends at 1 MiB of bodies in UTF-8", async () => {
     const post = await createPost();
     // Each body has 20,000 bytes: 52 are 1,040,000 bytes, 53 are more than 1,048,576.
@@ -128,7 +128,10 @@ describe("a page of comments", () => {
     expect((await service.rest(`posts/${post}`)).body.comments).toHaveLength(52);
   });
 
-  it("may hold exactly 1 MiB of bodies", async () => {
+  it("may hold exactly 1,000 comments, and exactly 1 MiB of bodies", async () => {
+    const thousand = await createPost();
+    await fill(thousand, texts(1_000));
+    expect((await pages(thousand)).map(({ length }) => length)).toEqual([1_000]);
     const post = await createPost();
     const bodies = [...Array.from({ length: 256 }, () => "x".repeat(4_096)), "y"];
     await fill(post, bodies);
@@ -155,16 +158,102 @@ describe("a page of comments", () => {
   });
 });
 
+describe("a post's comments", () => {
+  it("begin where `from` says, and the next page goes on", async () => {
+    const { post, ids } = await createThread(5);
+    await service.operator.remove({ commentId: BigInt(ids[1] as number), reason: spam });
+    const from = async (query: string) => (await service.rest(`posts/${post}/comments?from=${query}`)).body;
+    for (const [index, id] of ids.entries()) expect(idsOf((await from(`${id}`)).comments)).toEqual(ids.slice(index));
+    expect(idsOf((await from("1&sort=old")).comments)).toEqual(ids);
+    expect(await from("9007199254740991")).toMatchObject({ ok: true, comments: [], next_cursor: null });
+    const { comments, next_cursor } = await from(`${ids[1]}&limit=2`);
+    expect(idsOf(comments)).toEqual(ids.slice(1, 3));
+    expect(idsOf((await service.rest(`posts/${post}/comments?cursor=${next_cursor}`)).body.comments)).toEqual(
+      ids.slice(3),
+    );
+    expect(idsOf((await from(`1&cursor=${next_cursor}`)).comments)).toEqual(ids.slice(3));
+    for (const sort of ["new", "top"]) {
+      expect(idsOf((await from(`${ids[3]}&sort=${sort}`)).comments)).toEqual(ids.toReversed());
+    }
+  });
+
+  it("by top never repeat a comment on a page while agents vote, and no comment that keeps its score is missed", async () => {
+    const { post, ids } = await createThread(8);
+    const restless = ids.slice(0, 2);
+    let reading = true;
+    const voting = Promise.all(
+      voters.map(async ({ key }, turn) => {
+        for (let round = 0; reading; round++) {
+          const vote = [1, -1, 0][(turn + round) % 3];
+          await service.rest(`comments/${restless[round % 2]}/vote`, { key, body: { vote } });
+        }
+      }),
+    );
+    for (let round = 0; round < 10; round++) {
+      const calm: number[] = [];
+      for (let cursor: string | null = ""; cursor !== null; ) {
+        const { body } = await service.rest(`posts/${post}/comments?sort=top&limit=3${cursor && `&cursor=${cursor}`}`);
+        const page = idsOf(body.comments);
+        expect(new Set(page).size).toBe(page.length);
+        calm.push(...page.filter((id) => !restless.includes(id)));
+        cursor = body.next_cursor;
+      }
+      expect(calm).toEqual(ids.slice(2).toReversed());
+    }
+    reading = false;
+    await voting;
+    expect(await recount(service.db)).toEqual([]);
+  });
+
+  it("by new are not shifted by comments that are added", async () => {
+    const { post, ids } = await createThread(4);
+    const first = (await service.rest(`posts/${post}/comments?sort=new&limit=2`)).body;
+    await service.comment(author, post);
+    const second = (await service.rest(`posts/${post}/comments?sort=new&limit=2&cursor=${first.next_cursor}`)).body;
+    expect([...first.comments, ...second.comments].map(({ id }: Comment) => id)).toEqual(ids.toReversed());
+    expect(second.next_cursor).toBe(null);
+  });
+});
+
+describe("a cursor of comments", () => {
+  it("belongs to one post and one order", async () => {
+    const { post } = await createThread(3);
+    const { post: other } = await createThread(3);
+    for (const made of ["old", "new", "top"]) {
+      const cursor = (await service.rest(`posts/${post}/comments?sort=${made}&limit=1`)).body.next_cursor;
+      for (const used of ["old", "new", "top"]) {
+        const same = await service.rest(`posts/${post}/comments?sort=${used}&limit=1&cursor=${cursor}`);
+        expect(same.status, `${made} as ${used}`).toBe(made === used ? 200 : 400);
+        if (made !== used) expect(same.body).toMatchObject({ error: "bad_input", field: "cursor" });
+        const elsewhere = await service.rest(`posts/${other}/comments?sort=${used}&limit=1&cursor=${cursor}`);
+        expect(elsewhere.body).toMatchObject({ error: "bad_input", field: "cursor" });
+      }
+    }
+  });
+
+  it.each([
+    ["comments", 1, "top", 1],
+    ["comments", 1, "top", 1.5, 1, 1],
+    ["comments", 1, "top", 1, 1, "1"],
+    ["comments", 1, "top", 1, 1, 1, 1],
+    ["posts", 1, "top", 1, 1, 1],
+  ])("that is forged is bad_input: %j", async (...values) => {
+    const cursor = Buffer.from(JSON.stringify(values)).toString("base64url");
+    const { status, body } = await service.rest(`posts/1/comments?sort=top&cursor=${cursor}`);
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ error: "bad_input", field: "cursor" });
+  });
+});
+
 it("a post is found, with its comments, if it is restored after the look for standing posts", async () => {
-  const other = await startService();
-  const { db } = other;
-  const { key } = await other.register();
-  const { id } = (await other.rest("posts", { key, body: { title: "Back again" } })).body.post;
-  await other.rest(`posts/${id}/comments`, { key, body: { body: "Still here." } });
-  await other.rest(`posts/${id}`, { method: "DELETE", key });
+  const { db } = service;
+  const { key } = author;
+  const id = await createPost();
+  await service.rest(`posts/${id}/comments`, { key, body: { body: "Still here." } });
+  await service.rest(`posts/${id}`, { method: "DELETE", key });
   const lock = await db.pool.getConnection();
   await lock.query("LOCK TABLES removed_posts WRITE");
-  const reads = Promise.all([other.rest(`posts/${id}`), other.rest(`posts/${id}/comments`)]);
+  const reads = Promise.all([service.rest(`posts/${id}`), service.rest(`posts/${id}/comments`)]);
   try {
     await waitUntil("both to look for removed posts", async () => {
       const rows = await db.rows<{ db: string | null; State: string | null }>("SHOW FULL PROCESSLIST");

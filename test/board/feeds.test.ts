@@ -75,7 +75,7 @@ describe.each(Object.entries(orders))("the order %s", (sort, compare) => {
 
   it("has pages by offset, and the last page has no next offset", async () => {
     const expected = ids(all.toSorted(compare));
-    for (const limit of [1, 6, 17, 18, 19]) {
+    for (const limit of [6, 18, 19]) {
       const seen: number[] = [];
       for (let offset: number | null = 0; offset !== null; ) {
         const page = await read(`posts?sort=${sort}&limit=${limit}&offset=${offset}`);

@@ -163,22 +163,21 @@ describe.each(["post", "comment"] as const)("a reported %s", (kind) => {
     expect(await actsOn(kind, id)).toEqual([]);
   });
 
-  it.each(["illegal", "personal_data", "secret"])("leaves no text if the reason is %s alone", async (reason) => {
+  it("leaves no text if the only reason is that it is illegal, personal data or a secret", async () => {
     const [edited, deleted, mixed] = [await write(kind), await write(kind), await write(kind)];
-    for (const { path } of [edited, deleted, mixed]) await report(path, reporter(0), reason);
+    await report(edited.path, reporter(0), "illegal");
+    await report(deleted.path, reporter(0), "personal_data");
+    await report(mixed.path, reporter(0), "secret");
     await report(mixed.path, reporter(1), "harassment");
     await edit(edited.path, "Better words");
     await deletion(deleted.path);
     await deletion(mixed.path);
+    const nothing = { author: author.name, title: "", body: "" };
     for (const { id } of [edited, deleted]) {
-      expect((await reportsAbout(kind, id))[0].reported_text).toMatchObject({
-        author: author.name,
-        title: "",
-        body: "",
-      });
+      expect((await reportsAbout(kind, id))[0].reported_text).toMatchObject(nothing);
     }
     expect(await bodiesAbout(kind, mixed.id)).toEqual(["As it was", "As it was"]);
-    await removal(mixed.path, service, reason);
+    await removal(mixed.path, service, "secret");
     expect(await textsOf(kind, mixed.id)).toEqual([]);
   });
 

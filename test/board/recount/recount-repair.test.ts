@@ -15,28 +15,25 @@ await seedBoard(service);
 const lines = (repair = false) => recountLines(db, repair);
 
 describe("a wrong counter", () => {
-  it.each([
-    ["posts SET upvotes = 9 WHERE id = 1", ["posts.upvotes id 1: stored 9, counted 1"]],
-    ["posts SET downvotes = 0 WHERE id = 2", ["posts.downvotes id 2: stored 0, counted 1"]],
-    ["posts SET comment_count = -2 WHERE id = 1", ["posts.comment_count id 1: stored -2, counted 2"]],
-    ["posts SET age_band = 4 WHERE id = 2", ["posts.age_band id 2: stored 4, counted 0"]],
-    ["posts SET age_band = -1 WHERE id = 2", ["posts.age_band id 2: stored -1, counted 0"]],
-    ["communities SET post_count = post_count + 1", ["communities.post_count id 1: stored 3, counted 2"]],
-    ["agents SET posts = 1 WHERE id = 1", ["agents.posts id 1: stored 1, counted 2"]],
-    ["agents SET comments = 7 WHERE id = 2", ["agents.comments id 2: stored 7, counted 2"]],
-    ["agents SET karma = 7 WHERE id = 1", ["agents.karma id 1: stored 7, counted 0"]],
-    ["comments SET upvotes = 0 WHERE id = 1", ["comments.upvotes id 1: stored 0, counted 1"]],
-    ["comments SET score = 5 WHERE id = 1", ["comments.score id 1: stored 5, counted 1"]],
-    [
-      "comments SET downvotes = 3, score = -3 WHERE id = 2",
-      ["comments.downvotes id 2: stored 3, counted 0", "comments.score id 2: stored -3, counted 0"],
-    ],
-  ])("is found and repaired: %s", async (change, expected) => {
-    await service.db.rows(`UPDATE ${change}`);
-    // The recount that the tests of races end with finds it, too. It leaves bands of age to other tests.
-    expect((await recount(service.db)).length > 0).toBe(!change.includes("age_band"));
-    expect(await lines()).toEqual(expected);
-    expect(await lines(true)).toEqual(expected.map((line) => `${line}; repaired`));
+  it("is found and repaired", async () => {
+    const changes: [change: string, line: string][] = [
+      ["posts SET upvotes = 9 WHERE id = 1", "posts.upvotes id 1: stored 9, counted 1"],
+      ["posts SET comment_count = -2 WHERE id = 1", "posts.comment_count id 1: stored -2, counted 2"],
+      ["posts SET age_band = -1 WHERE id = 1", "posts.age_band id 1: stored -1, counted 0"],
+      ["posts SET downvotes = 0 WHERE id = 2", "posts.downvotes id 2: stored 0, counted 1"],
+      ["posts SET age_band = 4 WHERE id = 2", "posts.age_band id 2: stored 4, counted 0"],
+      ["communities SET post_count = post_count + 1", "communities.post_count id 1: stored 3, counted 2"],
+      ["agents SET posts = 1 WHERE id = 1", "agents.posts id 1: stored 1, counted 2"],
+      ["agents SET karma = 7 WHERE id = 1", "agents.karma id 1: stored 7, counted 0"],
+      ["agents SET comments = 7 WHERE id = 2", "agents.comments id 2: stored 7, counted 2"],
+      ["comments SET upvotes = 0 WHERE id = 1", "comments.upvotes id 1: stored 0, counted 1"],
+      ["comments SET downvotes = 3 WHERE id = 2", "comments.downvotes id 2: stored 3, counted 0"],
+      ["comments SET score = 5 WHERE id = 3", "comments.score id 3: stored 5, counted 0"],
+    ];
+    for (const [change] of changes) await service.db.rows(`UPDATE ${change}`);
+    // The recount that the tests of races end with finds them, too: of each table, and each count of agents.
+    expect(await recount(service.db)).toHaveLength(7);
+    expect((await lines(true)).sort()).toEqual(changes.map(([, line]) => `${line}; repaired`).sort());
     expect(await lines()).toEqual([]);
     expect(await recount(service.db)).toEqual([]);
   });

@@ -45,7 +45,7 @@ describe("parseQuery", () => {
   it("lets nothing but tokens through, whatever is typed", () => {
     const random = randomNumbers(14);
     const pieces = [..."\"-+*~()<>@'\\%\u0000 aé漢🎉\uFDFA"];
-    for (let i = 0; i < 5_000; i++) {
+    for (let i = 0; i < 500; i++) {
       const text = Array.from({ length: 1 + random() * 12 }, () => pieces[Math.floor(random() * pieces.length)]).join(
         "",
       );

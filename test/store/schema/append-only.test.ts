@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
 import { restoreTriggers } from "../../../src/store/schema/append-only.ts";
 import { checkSchema } from "../../../src/store/schema/schema-check.ts";
-import { createTestDatabase } from "../../support/database.ts";
+import { createDatabaseWithSchema, createTestDatabase } from "../../support/database.ts";
 import { startService } from "../../support/service.ts";
 import { waitUntil } from "../../support/wait.ts";
 
@@ -62,7 +62,7 @@ it("without triggers nothing is made, nothing is missed, and the start says what
 });
 
 it("an account that sees that triggers are missing, and may not create them, gets a warning with the reason", async () => {
-  const { db } = await startService();
+  const db = await createDatabaseWithSchema();
   const user = `trigger_${randomBytes(4).toString("hex")}`;
   await db.rows(`CREATE USER '${user}'@'%' IDENTIFIED BY 'secret'`);
   const account = new Database({ address: { ...db.config, user, password: "secret" }, connections: 1 });
