@@ -164,20 +164,25 @@ describe.each(["post", "comment"] as const)("a reported %s", (kind) => {
   });
 
   it("leaves no text if the only reason is that it is illegal, personal data or a secret", async () => {
-    const [edited, deleted, mixed] = [await write(kind), await write(kind), await write(kind)];
+    const [edited, deleted, secret, mixed] = [
+      await write(kind),
+      await write(kind),
+      await write(kind),
+      await write(kind),
+    ];
     await report(edited.path, reporter(0), "illegal");
     await report(deleted.path, reporter(0), "personal_data");
-    await report(mixed.path, reporter(0), "secret");
+    await report(secret.path, reporter(0), "secret");
+    await report(mixed.path, reporter(0), "illegal");
     await report(mixed.path, reporter(1), "harassment");
     await edit(edited.path, "Better words");
-    await deletion(deleted.path);
-    await deletion(mixed.path);
+    for (const { path } of [deleted, secret, mixed]) await deletion(path);
     const nothing = { author: author.name, title: "", body: "" };
-    for (const { id } of [edited, deleted]) {
+    for (const { id } of [edited, deleted, secret]) {
       expect((await reportsAbout(kind, id))[0].reported_text).toMatchObject(nothing);
     }
     expect(await bodiesAbout(kind, mixed.id)).toEqual(["As it was", "As it was"]);
-    await removal(mixed.path, service, "secret");
+    await removal(mixed.path, service, "illegal");
     expect(await textsOf(kind, mixed.id)).toEqual([]);
   });
 
