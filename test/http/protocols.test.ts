@@ -4,10 +4,10 @@ import { connect as connectHttp2, constants } from "node:http2";
 import { request as httpsRequest } from "node:https";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
-import { generate } from "selfsigned";
 import { describe, expect, it } from "vitest";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { lockPost, someoneWaits } from "../support/locks.ts";
+import { certificate } from "../support/port.ts";
 import { startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
 
@@ -93,16 +93,13 @@ it("an RPC with over 256 KiB on HTTP/1.1 does not hold up the call that comes ne
 });
 
 it("with a certificate, REST works over HTTP/1.1 and gRPC over HTTP/2, by ALPN", async () => {
-  const { cert: ca, private: key } = await generate([{ name: "commonName", value: "localhost" }], {
-    keySize: 2048,
-    extensions: [{ name: "subjectAltName", altNames: [{ type: 7, ip: "127.0.0.1" }] }],
-  });
-  const secure = await startService({ config: { tls: { cert: ca, key } }, db: service.db });
+  const secure = await startService({ config: { tls: certificate }, db: service.db });
+  const trusting = { ca: certificate.cert, servername: "localhost" };
   expect(secure.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
-  const [response] = await once(httpsRequest(`${secure.url}/api/v1/posts/${postId}`, { ca }).end(), "response");
+  const [response] = await once(httpsRequest(`${secure.url}/api/v1/posts/${postId}`, trusting).end(), "response");
   const body = JSON.parse((await response.setEncoding("utf8").toArray()).join(""));
   expect([response.httpVersion, body.post.url]).toEqual(["1.1", `${secure.url}/posts/${postId}`]);
-  const sessionManager = new Http2SessionManager(secure.url, {}, { ca });
+  const sessionManager = new Http2SessionManager(secure.url, {}, trusting);
   const transport = createGrpcTransport({ baseUrl: secure.url, sessionManager });
   const { post } = await createClient(PostService, transport).getPost({ id: BigInt(postId) });
   expect(post?.id).toBe(BigInt(postId));

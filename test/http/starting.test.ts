@@ -5,18 +5,21 @@ import net, { type AddressInfo } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
-import { generate } from "selfsigned";
 import { describe, expect, it } from "vitest";
 import { RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { ErrorDetailSchema } from "../../gen/stoa/v1/error_pb.js";
 import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { afterTest } from "../support/after-test.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { createDatabaseWithSchema, createTestDatabase } from "../support/database.ts";
 import { freePort } from "../support/free-port.ts";
+import { certificate } from "../support/port.ts";
 import { rawRequest } from "../support/raw-request.ts";
 import { askRest, startService } from "../support/service.ts";
 import { waitUntil } from "../support/wait.ts";
+
+/** The database of all services that start here. */
+const db = await createDatabaseWithSchema();
 
 /** The Connect error with which a call fails. */
 async function failureOf(call: Promise<unknown>): Promise<ConnectError> {
@@ -30,12 +33,15 @@ async function failureOf(call: Promise<unknown>): Promise<ConnectError> {
 
 /** Begins a start that waits, as another replica migrates the database; `goOn` ends the wait. */
 async function beginStart(config: NonNullable<Parameters<typeof startService>[0]>["config"]) {
-  const db = await createTestDatabase();
-  await db.pool.query("CREATE TABLE schema_lease (id INT PRIMARY KEY, holder VARCHAR(36), expires_at BIGINT)");
-  await db.pool.query("INSERT INTO schema_lease VALUES (1, 'another', UNIX_TIMESTAMP() + 3600)");
+  await db.rows("UPDATE schema_migrations SET finished = 0 WHERE version = 1");
+  await db.rows("UPDATE schema_lease SET holder = 'another', expires_at = UNIX_TIMESTAMP() + 3600");
   const port = await freePort();
   const starting = startService({ db, config: { port, ...config } });
-  return { port, starting, goOn: () => db.pool.query("UPDATE schema_lease SET expires_at = 0") };
+  const goOn = async () => {
+    await db.rows("UPDATE schema_migrations SET finished = 1");
+    await db.rows("UPDATE schema_lease SET expires_at = 0");
+  };
+  return { port, starting, goOn };
 }
 
 describe("a service that is starting", () => {
@@ -107,8 +113,7 @@ describe("a service that is starting", () => {
 
 describe("the port", () => {
   it("speaks TLS during the start if the service will, and keeps the connections from then", async () => {
-    const { cert, private: key } = await generate([{ name: "commonName", value: "localhost" }]);
-    const { port, starting, goOn } = await beginStart({ tls: { cert, key } });
+    const { port, starting, goOn } = await beginStart({ tls: certificate });
     const isOpen = async () => {
       const socket = net.connect(port, "127.0.0.1");
       const result = await Promise.race([once(socket, "connect"), once(socket, "error").catch(() => undefined)]);
@@ -139,22 +144,22 @@ describe("the port", () => {
     afterTest(() => other.close());
     await once(other, "listening");
     const { port } = other.address() as AddressInfo;
-    const db = await createTestDatabase();
-    await expect(startService({ db, config: { port } })).rejects.toThrow(
+    const empty = await createTestDatabase();
+    await expect(startService({ db: empty, config: { port } })).rejects.toThrow(
       `port ${port} of 127.0.0.1 is in use by another program; stop it or set STOA_PORT`,
     );
-    expect(await db.rows("SHOW TABLES")).toEqual([]);
+    expect(await empty.rows("SHOW TABLES")).toEqual([]);
   });
 
   it.each([
     ["203.0.113.1", /^203\.0\.113\.1 is not an address of this machine; set STOA_HOST$/],
     ["no-such-host.invalid", /^[^\n]+$/],
   ])("on %s is refused with one line", async (host, message) => {
-    await expect(startService({ config: { host } })).rejects.toThrow(message);
+    await expect(startService({ db, config: { host } })).rejects.toThrow(message);
   });
 
   it("can be on a name with several addresses", async () => {
-    const { url } = await startService({ config: { host: "localhost" } });
+    const { url } = await startService({ db, config: { host: "localhost" } });
     expect((await askRest(url, "/healthz")).status).toBe(200);
   });
 });

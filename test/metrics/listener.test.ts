@@ -7,6 +7,7 @@ import { waitUntil } from "../support/wait.ts";
 
 const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
 const service = await startService({ config: { metrics } });
+const { db } = service;
 
 const token = "an-example-of-32-characters-or-more";
 const ask = (url: string, init: RequestInit = {}) => fetch(url, init).then(({ status }) => status);
@@ -31,7 +32,7 @@ it("the listener is the only source of the metrics without a token", async () =>
 it("the listener is joined by the public port if a token is set, which counts wrong tokens and always accepts the right one", async () => {
   const { url, app } = await startLimited(
     { refusals: { calls: 4, windowSeconds: 60 } },
-    { config: { metrics: { ...metrics, port: undefined, token } } },
+    { db, config: { metrics: { ...metrics, port: undefined, token } } },
   );
   expect(app.metricsUrl).toBeUndefined();
   const get = (authorization?: string) =>
@@ -50,22 +51,21 @@ it("the listener is joined by the public port if a token is set, which counts wr
 it("the listener fails the start if its port is in use, unless that is the default port", async () => {
   const taken = Number(new URL(service.app.metricsUrl as string).port);
   const at = (isDefault: boolean) => ({ ...metrics, port: { number: taken, isDefault } });
-  await expect(startService({ config: { metrics: at(false) } })).rejects.toThrow(
+  await expect(startService({ db, config: { metrics: at(false) } })).rejects.toThrow(
     `port ${taken} of 127.0.0.1 is in use by another program; stop it or set STOA_METRICS_PORT to another port or none`,
   );
-  const other = await startService({ config: { metrics: at(true) } });
+  const other = await startService({ db, config: { metrics: at(true) } });
   expect(other.app.metricsUrl).toBeUndefined();
   expect(other.log.map(({ msg }) => msg)).toContainEqual(expect.stringContaining("set STOA_METRICS_PORT"));
   expect((await other.rest("/healthz")).status).toBe(200);
 });
 
 it("the listener closes with the service, and limits its connections", async () => {
-  const other = await startService({ config: { metrics } });
-  const url = new URL(other.app.metricsUrl as string);
+  const url = new URL(service.app.metricsUrl as string);
   const sockets = Array.from({ length: 64 }, () => connect(Number(url.port), url.hostname).on("error", () => {}));
   const open = () => sockets.filter(({ closed }) => !closed).length;
   await waitUntil("connections over the bound to be closed", () => open() === 32);
-  await other.app.close();
+  await service.app.close();
   await waitUntil("all connections to be closed", () => open() === 0);
   await expect(fetch(url)).rejects.toThrow();
 });

@@ -5,11 +5,17 @@ import { fill, ledgerClient, startLedger, TestClock, unlockReceipts } from "../l
 import { waitUntil } from "../support/wait.ts";
 
 const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, token: undefined };
-const service = await startLedger({ config: { metrics } });
+// What is sealed below has the time of now. Midnight may come meanwhile.
+const clock = new TestClock(new Date().toISOString());
+const service = await startLedger({
+  config: { metrics, databaseConnections: 8 },
+  clock,
+  overrides: { sealsDays: false, databaseLookMs: 50 },
+});
 
 /** Returns the samples of the text format by name and labels. It fails on an invalid line. */
-async function scrape(target = service): Promise<Map<string, number>> {
-  const response = await fetch(target.app.metricsUrl as string);
+async function scrape(): Promise<Map<string, number>> {
+  const response = await fetch(service.app.metricsUrl as string);
   expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
   expect(response.headers.get("cache-control")).toBe("no-store");
   const samples = new Map<string, number>();
@@ -143,15 +149,6 @@ describe("GET /metrics", () => {
       await waitUntil(each, async () => (await scrape()).get(each) === (before.get(each) ?? 0) + 1);
   });
 
-  it("has a value for each warning of /readyz", async () => {
-    const target = await startLedger({ config: { metrics }, overrides: { databaseLookMs: 50 } });
-    const state = async (name: string) => (await scrape(target)).get(`stoa_warning{name="${name}"}`);
-    expect([await state("ledger"), await state("triggers")]).toEqual([0, 0]);
-    await unlockReceipts(target.db);
-    await waitUntil("the warning", async () => (await state("triggers")) === 1);
-    expect(await state("ledger")).toBe(0);
-  });
-
   it("contains nothing that callers make up", async () => {
     await service.rest("posts?sort=made-up");
     await service.rest("agents/made-up");
@@ -167,16 +164,15 @@ describe("GET /metrics", () => {
   });
 
   it("reports how many calls use the database, and how many wait for it", async () => {
-    const target = await startLedger({ config: { databaseConnections: 8, metrics } });
     const load = async () => {
-      const samples = await scrape(target);
+      const samples = await scrape();
       return ["connections_in_use", "calls_waiting"].map((name) => samples.get(`stoa_database_${name}`));
     };
     // What a start does by itself is done.
     await waitUntil("a database that is idle", async () => String(await load()) === "0,0");
-    const connection = await target.db.pool.getConnection();
+    const connection = await service.db.pool.getConnection();
     await connection.query("LOCK TABLES communities WRITE");
-    const calls = [1, 2, 3, 4, 5].map((number) => target.rest(`communities/unknown-${number}`));
+    const calls = [1, 2, 3, 4, 5].map((number) => service.rest(`communities/unknown-${number}`));
     // Three of the connections are for reads. The service's own work may use or await others.
     await waitUntil("calls that wait", async () => {
       const [inUse = 0, waiting = 0] = await load();
@@ -190,32 +186,6 @@ describe("GET /metrics", () => {
 });
 
 describe("the metrics of the ledger", () => {
-  it("report its head, whether it verifies, and when that was checked", async () => {
-    // What is sealed below has the time of now.
-    const clock = new TestClock(new Date().toISOString());
-    // Midnight may come below.
-    const target = await startLedger({ config: { metrics }, clock, overrides: { sealsDays: false } });
-    const started = clock.ms;
-    await fill(target.db, 4);
-    const read = async () => {
-      const samples = await scrape(target);
-      return ["head_seq", "alarm", "verified_timestamp_seconds"].map((name) => samples.get(`stoa_ledger_${name}`));
-    };
-    // The first start verifies all that there is.
-    expect(await read()).toEqual([5, 0, started / 1000]);
-    clock.ms += 50_000;
-    await target.rest("/house/verify");
-    expect(await read()).toEqual([5, 0, clock.ms / 1000]);
-
-    await unlockReceipts(target.db);
-    await target.db.rows("UPDATE receipts SET hash = REPEAT('a', 64) WHERE seq = 3");
-    expect((await read())[1]).toBe(0);
-    await target.rest("/house/verify");
-    expect((await read())[1]).toBe(1);
-    await target.seal();
-    expect((await read())[0]).toBe(6);
-  });
-
   it("do not block the others when the database is down", async () => {
     await service.rest("feed");
     const connection = await service.db.pool.getConnection();
@@ -260,4 +230,29 @@ it("counts replays and shared reads", async () => {
   expect(shared).toBeGreaterThanOrEqual(2);
   expect(shared).toBeLessThanOrEqual(4);
   expect(await added("stoa_replays_total")).toBe(1);
+});
+
+it("report the head of the ledger, whether it verifies, when that was checked, and each warning of /readyz", async () => {
+  const samples = async (...names: string[]) => {
+    const all = await scrape();
+    return names.map((name) => all.get(`stoa_${name}`));
+  };
+  const ledger = () => samples("ledger_head_seq", "ledger_alarm", "ledger_verified_timestamp_seconds");
+  const warnings = () => samples('warning{name="ledger"}', 'warning{name="triggers"}');
+  await fill(service.db, 4);
+  // The start has verified all that there was.
+  expect(await ledger()).toEqual([5, 0, clock.ms / 1000]);
+  clock.ms += 50_000;
+  await service.rest("/house/verify");
+  expect(await ledger()).toEqual([5, 0, clock.ms / 1000]);
+  expect(await warnings()).toEqual([0, 0]);
+
+  await unlockReceipts(service.db);
+  await waitUntil("the warning", async () => String(await warnings()) === "0,1");
+  await service.db.rows("UPDATE receipts SET hash = REPEAT('a', 64) WHERE seq = 3");
+  expect((await ledger())[1]).toBe(0);
+  await service.rest("/house/verify");
+  expect((await ledger())[1]).toBe(1);
+  await service.seal();
+  expect((await ledger())[0]).toBe(6);
 });

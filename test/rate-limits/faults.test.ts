@@ -105,7 +105,8 @@ function ping(session: ClientHttp2Session): Promise<void> {
 
 it("a 429 of any limit does not count as faulty", async () => {
   const once = { calls: 1, windowSeconds: 3600 };
-  const limited = await startLimited({ refusals, reads: once, registrations: once, credentials: once });
+  const quotas = { refusals, reads: once, registrations: once, credentials: once };
+  const limited = await startLimited(quotas, { db: service.db });
   const guess = `stoa_${"A".repeat(43)}`;
   const register = () =>
     limited.rest("agents/register", { body: { name: `agent-${crypto.randomUUID().slice(0, 8)}` } });
@@ -124,6 +125,7 @@ it("a 429 of any limit does not count as faulty", async () => {
 it("a 503 does not count as faulty", async () => {
   const use: MemoryUse = { heapLive: 0, heapLimit: 100, resident: 0, external: 0 };
   const short = await startService({
+    db: service.db,
     config: { rateLimits: { ...defaultQuotas, refusals }, overload: { heapShare: 0.8, residentBytes: undefined } },
     overrides: { memory: { read: () => ({ ...use }), close() {} } },
   });

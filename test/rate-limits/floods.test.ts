@@ -33,11 +33,9 @@ beforeEach(() => {
 
 describe("calls without a key", () => {
   it("are limited by address, while calls with a known key count for its agent", async () => {
-    const limited = await startLimited({
-      reads: { calls: 5, windowSeconds: 10 },
-      calls: { calls: 8, windowSeconds: 8 },
-    });
-    const { clock, from } = limited;
+    const quotas = { reads: { calls: 5, windowSeconds: 10 }, calls: { calls: 8, windowSeconds: 8 } };
+    const limited = await startLimited(quotas, { db: service.db, clock });
+    const { from } = limited;
     const { key } = await limited.register();
     expect((await untilRefused(() => from(flooder, "feed"))).allowed).toBe(5);
     const refusal = await from(flooder, "communities");
@@ -87,7 +85,7 @@ describe("a flood of refused requests", () => {
 
   it("includes malformed requests, but not those of a trusted proxy", async () => {
     const quotas = { refusals: { calls: 2, windowSeconds: 12 } };
-    const open = await startLimited(quotas, { config: { trustProxy: [] } });
+    const open = await startLimited(quotas, { db: service.db, clock, config: { trustProxy: [] } });
     for (const [limited, calls] of [
       [open, 2],
       [service, 6],
@@ -178,7 +176,7 @@ describe("wrong credentials", () => {
 });
 
 it("without rate limits, nothing is limited and no header names a limit", async () => {
-  const unlimited = await startService();
+  const unlimited = await startService({ db: service.db });
   const replies = await Promise.all(Array.from({ length: 70 }, () => unlimited.rest("posts/abc")));
   for (const { status, headers } of replies) {
     expect(status).toBe(400);

@@ -1,4 +1,6 @@
-// Calls with a valid key count only against the limit of their agent, whatever other clients at the same address have done.
+// Calls with a valid key count only against the limit of their agent, whatever other clients at the same address have done. How
+// long a replica goes by what it knows of a key, a key that is replaced on another one shows.
+import { createHash } from "node:crypto";
 import { connect as connectHttp2 } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -36,6 +38,7 @@ async function withAgentsLocked({ db }: Limited, work: () => Promise<void>): Pro
   }
 }
 
+let name: string;
 let key: string;
 /** Two replicas; the agent's key is known to the one that gave it out. */
 const service = await startLimited(tight);
@@ -43,7 +46,7 @@ const replica = await startLimited(tight, { db: service.db, clock: service.clock
 beforeEach(async () => {
   // All limits are regained by then, and all keys forgotten.
   service.clock.pass(3600);
-  ({ key } = await service.register());
+  ({ name, key } = await service.register());
 });
 
 describe("an address that has spent all its limits", () => {
@@ -122,7 +125,8 @@ describe("a good key", () => {
   });
 
   it("over the limit of its agent's calls is refused without a query", async () => {
-    const limited = await startLimited({ calls: { calls: 4, ...minute } });
+    const { db, clock } = service;
+    const limited = await startLimited({ calls: { calls: 4, ...minute } }, { db, clock });
     const agent = await limited.register();
     expect((await untilRefused(() => limited.rest("agents/me", { key: agent.key }))).allowed).toBe(4);
     await withAgentsLocked(limited, async () => {
@@ -165,5 +169,51 @@ describe("wrong keys", () => {
     expect(good.status).toBe(200);
     expect(statuses.filter((status) => status === 401)).toHaveLength(3);
     expect(statuses.filter((status) => status === 429)).toHaveLength(27);
+  });
+});
+
+describe("what is known of a key", () => {
+  const knownMs = 600_000;
+  const wrongMs = 10_000;
+
+  /** Reads with a key. @returns the limit that the read counts for: that of calls if the key is taken as good */
+  async function limitOf(at: Limited, shown = key): Promise<string | undefined> {
+    const { headers } = await at.rest("feed", { key: shown });
+    return /^"(\w+)"/.exec(headers.get("ratelimit") ?? "")?.[1];
+  }
+
+  /** Makes `newKey` the agent's only key. No replica notices. */
+  async function replaceKey(newKey: string = crypto.randomUUID()): Promise<void> {
+    const hash = createHash("sha256").update(newKey).digest();
+    await service.db.pool.query("UPDATE agents SET key_hash = ? WHERE name = ?", [hash, name]);
+  }
+
+  it("holds for ten minutes after a look-up, which a read without one does not prolong", async () => {
+    expect(await limitOf(replica)).toBe("calls");
+    await replaceKey();
+    service.clock.now += knownMs;
+    expect(await limitOf(replica)).toBe("calls");
+    service.clock.now += 1;
+    expect(await limitOf(replica)).toBe("reads");
+  });
+
+  it("holds for ten minutes after a call that needs the key, which always looks it up", async () => {
+    service.clock.now += knownMs;
+    expect((await service.rest("agents/me", { key })).status).toBe(200);
+    await replaceKey();
+    service.clock.now += knownMs;
+    expect(await limitOf(service)).toBe("calls");
+    service.clock.now += 1;
+    expect(await limitOf(service)).toBe("reads");
+  });
+
+  it("holds for ten seconds if it is wrong, and its address has sent too many", async () => {
+    const guess = randomKey();
+    for (let guesses = 0; guesses < 3; guesses++) expect(await limitOf(service, guess)).toBe("reads");
+    await replaceKey(guess);
+    service.clock.now += wrongMs;
+    expect(await limitOf(service, guess)).toBe("reads");
+    service.clock.now += 1;
+    expect(await limitOf(service, guess)).toBe("calls");
   });
 });

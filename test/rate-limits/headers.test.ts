@@ -102,7 +102,8 @@ describe("every reply of the RPC protocols", () => {
   });
 
   it("has both in grpc-js, and a refusal has its detail", async () => {
-    const { clock: _, ...limited } = await startLimited({ posts: { calls: 1, windowSeconds: 7 } });
+    const { db, clock } = service;
+    const limited = await startLimited({ posts: { calls: 1, windowSeconds: 7 } }, { db, clock });
     const agent = await limited.register();
     const posts = createGrpcCaller(limited.url, PostService);
     const create = () => {

@@ -43,7 +43,7 @@ describe("an address counts", () => {
         const next = [(Number.parseInt(first, 16) ^ 1).toString(16), ...rest].join(":");
         expect(countedAddress(`${next}:${a}`)).not.toBe(countedAddress(`${network}:${a}`));
       }),
-      runs(100),
+      runs("counted", 100),
     );
   });
 });
@@ -98,7 +98,7 @@ describe("X-Forwarded-For", () => {
         expect(addresses.locate(request("192.0.2.1", text)).counted).toBe("192.0.2.1");
         expect(addresses.locate(request("10.0.0.1", `${text}, 192.0.2.1`)).counted).toBe("192.0.2.1");
       }),
-      runs(100),
+      runs("forwarded", 100),
     );
   });
 });

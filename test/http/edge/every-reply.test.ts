@@ -23,8 +23,11 @@ function fieldsOf({ headers }: Reply): Record<string, string> {
   return Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]));
 }
 
+const service = await startService();
+
 it("a connection over the limit", async () => {
-  const { url, log } = await startService({ config: { siteUrl: "https://stoa.example", maxConnections: 1 } });
+  const config = { siteUrl: "https://stoa.example", maxConnections: 1 };
+  const { url, log } = await startService({ db: service.db, config });
   const first = connect(Number(new URL(url).port), "127.0.0.1").on("error", () => {});
   afterTest(() => first.destroy());
   // An idle connection would give its place to the next one.
@@ -48,7 +51,7 @@ it.each([
   ["an unknown expectation", { ":path": "/healthz", expect: "200-ok" }, 200],
   ["CONNECT", { ":method": "CONNECT", ":authority": "stoa.example:443" }, 404],
 ])("%s over HTTP/2, which Node could answer by itself", async (_, head, status) => {
-  const { url, log } = await startService();
+  const { url, log } = service;
   const session = openSession(url);
   afterTest(() => session.destroy());
   const [reply] = await once(session.request(head, { endStream: true }), "response");

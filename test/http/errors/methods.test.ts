@@ -4,9 +4,9 @@ import { connect as connectHttp2 } from "node:http2";
 import { Agent, request } from "node:https";
 import { connect } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { generate } from "selfsigned";
 import { describe, expect, it } from "vitest";
 import { AgentService } from "../../../gen/stoa/v1/agent_service_pb.js";
+import { certificate } from "../../support/port.ts";
 import { startService } from "../../support/service.ts";
 
 const service = await startService();
@@ -124,8 +124,7 @@ describe("Strict-Transport-Security", () => {
   });
 
   it("is sent with every reply over TLS of our own", async () => {
-    const { cert, private: key } = await generate([{ name: "commonName", value: "localhost" }]);
-    const { url } = await startService({ config: { tls: { cert, key } } });
+    const { url } = await startService({ db: service.db, config: { tls: certificate } });
     const agent = new Agent({ rejectUnauthorized: false });
     for (const path of ["/api/v1/feed", "/nothing", "/healthz"]) {
       const [reply] = await once(request(url + path, { agent }).end(), "response");

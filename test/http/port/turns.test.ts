@@ -101,6 +101,22 @@ describe("a request waits for few of those from another address, however many co
   });
 });
 
+it.each(["http", "https"])("many %s/2 sessions with many requests each are all answered", async (scheme) => {
+  const { number, port } = await start({ tls: scheme === "https" ? certificate : undefined });
+  const sessions = Array.from({ length: 6 }, () => connectHttp2(number, scheme));
+  const ask = (session: (typeof sessions)[number]) => readStream(get(session, "/version"));
+  const replies = await Promise.all(
+    sessions.flatMap((session) => Array.from({ length: 2 * MOST }, () => ask(session))),
+  );
+  expect(new Set(replies)).toEqual(new Set(['{"version":"2.0"}']));
+  // The sessions are still read: a second round is answered, and they notice when their clients leave.
+  await Promise.all(sessions.map(ask));
+  const closed = sessions.map((session) => once(session, "close"));
+  for (const session of sessions) session.close();
+  await Promise.all(closed);
+  while (port.connections.total > 0) await new Promise(setImmediate);
+});
+
 it("HTTP/1.1 requests of many connections begin in portions", async () => {
   const { number, port, begun } = await startHolding();
   const connections = Array.from({ length: 3 * MOST }, () => connect(number));

@@ -46,10 +46,8 @@ describe("a request's line", () => {
   });
 
   it("says which limit refused it", async () => {
-    const flood = await startLimited({
-      reads: { calls: 2, windowSeconds: 60 },
-      refusals: { calls: 1, windowSeconds: 60 },
-    });
+    const quotas = { reads: { calls: 2, windowSeconds: 60 }, refusals: { calls: 1, windowSeconds: 60 } };
+    const flood = await startLimited(quotas, { db: service.db });
     const refused = async (id: string, address: string, path: string) => {
       await flood.from(address, path);
       const { status } = await flood.from(address, path, { headers: { "x-request-id": id } });
@@ -119,7 +117,7 @@ it.each([
   ["truncated", "203.0.113.0/24", "2001:db8:1::/48"],
   ["none", undefined, undefined],
 ] as const)("has of addresses what the setting says: %s", async (logAddresses, ipv4, ipv6) => {
-  const other = await startLimited({}, { config: { logAddresses } });
+  const other = await startLimited({}, { db: service.db, config: { logAddresses } });
   await other.from("203.0.113.9", "feed", { headers: { "x-request-id": "four" } });
   await other.from("2001:db8:1:2::9", "feed", { headers: { "x-request-id": "six" } });
   expect((await lineOf("four", other)).address).toBe(ipv4);
@@ -128,7 +126,7 @@ it.each([
 });
 
 it("says once that a proxy may not be trusted", async () => {
-  const other = await startLimited({}, { config: { trustProxy: [] } });
+  const other = await startLimited({}, { db: service.db, config: { trustProxy: [] } });
   const warnings = () => other.log.filter(({ msg }) => String(msg).includes("STOA_TRUST_PROXY"));
   await other.rest("feed");
   expect(warnings()).toEqual([]);

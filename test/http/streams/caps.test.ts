@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { defaultQuotas } from "../../../src/rate-limits/quota.ts";
-import { createTestDatabase } from "../../support/database.ts";
+import { createDatabaseWithSchema } from "../../support/database.ts";
 import type { Service } from "../../support/service.ts";
 import { type Kind, kinds, openStream, startStreaming } from "./support.ts";
 
@@ -12,7 +12,7 @@ const refusal = (kind: Kind, whose: string, most: number) => ({
 });
 
 // Each test has a service of its own, with other caps, on the same database.
-const db = await createTestDatabase();
+const db = await createDatabaseWithSchema();
 
 /** The headers of an agent whose key is known to be good. */
 async function headersOf(service: Pick<Service, "register" | "rest">): Promise<{ authorization: string }> {

@@ -9,7 +9,7 @@ import { drain, type Form, forms, receive } from "../../ledger/reading/followers
 import { fill } from "../../ledger/support.ts";
 import { afterFile } from "../../support/after-file.ts";
 import { afterTest } from "../../support/after-test.ts";
-import { createTestDatabase } from "../../support/database.ts";
+import { createDatabaseWithSchema } from "../../support/database.ts";
 import { createLinkedDatabase } from "../../support/database-link.ts";
 import { collectTimers, type EarlyTimer } from "../../support/early-timers.ts";
 import { envelope } from "../../support/http2-frames.ts";
@@ -23,7 +23,7 @@ const rpcPath = "/stoa.v1.LedgerService/StreamReceipts";
 const maxMs = 7_200_000;
 const starting = startStreaming({ maxMs });
 /** Has more receipts than the buffers of a connection hold. */
-const full = await createTestDatabase();
+const full = await createDatabaseWithSchema();
 /** Serves them, for longer than a test takes. */
 const unlimited = await startStreaming({}, { db: full });
 // The tests share a service, and leave no stream open there.
@@ -99,7 +99,7 @@ it.concurrent("streams of all kinds end with the service", async () => {
 });
 
 it.concurrent("streams of receipts in all forms fail with the database", async () => {
-  const db = await createLinkedDatabase();
+  const db = await createLinkedDatabase(service.db);
   const linked = await startStreaming({}, { db });
   const streams = forms.map((form) => receive(linked, form, { follow: true }));
   await Promise.all(streams.map((stream) => stream.next()));
