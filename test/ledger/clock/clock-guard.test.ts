@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { waitUntil } from "../../support/wait.ts";
 import { type LedgerUnderTest, refusal, verifyLedger, warningOf } from "../support.ts";
-import { held, sealedDays, startGuarded, Times } from "./times.ts";
+import { beginLedger, held, sealedDays, startGuarded, Times } from "./times.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -146,13 +146,12 @@ describe("while the clock differs from the database's", () => {
   });
 
   it("no stored response expires, and nothing is swept", async () => {
-    const { service, times } = await startGuarded();
     const { key } = await service.register();
     const first = await postOnce(service, key);
-    await service.app.close();
     // At a start, nothing shows that the clock has jumped.
-    times.wallMs += 2 * day;
-    const { service: next } = await startGuarded(times, { db: service.db });
+    const ahead = new Times(new Date(times.wallMs).toISOString());
+    ahead.wallMs += 2 * day;
+    const { service: next } = await startGuarded(ahead, { db: service.db });
     expect(await warningOf(next)).toContain("ahead of the database's");
     const second = await postOnce(next, key);
     expect([second.body.post.id, second.headers.get("idempotency-replayed")]).toEqual([first.body.post.id, "true"]);
@@ -160,18 +159,15 @@ describe("while the clock differs from the database's", () => {
 });
 
 it("three missed days are sealed at a start; more of them block all sealing", async () => {
-  const { service, times } = await startGuarded();
-  await service.app.close();
-  times.pass(3 * day);
-  const three = await startGuarded(times, { db: service.db });
-  await waitUntil("three days", async () => (await sealedDays(service.db)).length === 3);
+  const db = await beginLedger("2026-03-01T12:00:00Z");
+  const three = await startGuarded(new Times("2026-03-04T12:00:00Z"), { db });
+  await waitUntil("three days", async () => (await sealedDays(db)).length === 3);
   await three.service.app.close();
 
-  times.pass(4 * day);
-  const { service: next } = await startGuarded(times, { db: service.db });
+  const { service: next } = await startGuarded(new Times("2026-03-08T12:00:00Z"), { db });
   expect(await refusal(next.seal())).toEqual(held);
   expect(await refusal(next.sealDaily("2026-03-04"))).toEqual(held);
   expect(await warningOf(next)).toContain("4 missed days (2026-03-04 to 2026-03-07) would be sealed at once");
   await waitUntil("the daily clock", () => next.log.some(({ msg }) => msg === "nothing is sealed"));
-  expect(await sealedDays(service.db)).toHaveLength(3);
+  expect(await sealedDays(db)).toHaveLength(3);
 });

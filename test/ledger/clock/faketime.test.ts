@@ -6,7 +6,7 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import { expect, it, onTestFinished } from "vitest";
 import { LedgerOperatorService } from "../../../gen/stoa/v1/ledger_operator_service_pb.js";
 import { findFaketime } from "../../../scripts/lib/faketime.mjs";
-import { createTestDatabase } from "../../support/database.ts";
+import { createDatabaseWithSchema } from "../../support/database.ts";
 import { ServiceProcess, urlOf } from "../../support/process.ts";
 import { askRest } from "../../support/service.ts";
 import { untilDayLasts, waitUntil } from "../../support/wait.ts";
@@ -27,7 +27,7 @@ it.skipIf(library === undefined)("a real clock that is three years ahead for a w
   };
   await untilDayLasts();
   setClock("+0");
-  const db = await createTestDatabase();
+  const db = await createDatabaseWithSchema();
   const service = new ServiceProcess({
     STOA_DATABASE_URL: urlOf(db.config),
     STOA_OPERATOR_TOKEN: operatorToken,

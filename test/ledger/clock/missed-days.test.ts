@@ -3,18 +3,10 @@ import { LedgerOperatorService } from "../../../gen/stoa/v1/ledger_operator_serv
 import { operate } from "../../operator/support.ts";
 import { untilDayLasts, waitUntil } from "../../support/wait.ts";
 import { asOperator, type LedgerUnderTest, refusal, verifyLedger } from "../support.ts";
-import { held, sealedDays, startGuarded, Times } from "./times.ts";
+import { beginLedger, held, sealedDays, startGuarded, Times } from "./times.ts";
 
 const day = 24 * 3_600_000;
 const bad = { code: "InvalidArgument", error: "bad_input", field: "date" };
-
-/** A ledger that began on 2026-03-01, six days ago. */
-async function startLate() {
-  const { service, times } = await startGuarded();
-  await service.app.close();
-  times.pass(6 * day);
-  return startGuarded(times, { db: service.db });
-}
 
 function catchUp(service: LedgerUnderTest, date: string) {
   return service.connect(LedgerOperatorService, "grpc").sealDaily({ date, catchUp: true }, asOperator);
@@ -24,7 +16,8 @@ const missed = ["2026-03-01", "2026-03-02", "2026-03-03", "2026-03-04", "2026-03
 
 describe("with an operator's approval", () => {
   it("every missed day up to the date is sealed, in order, and later ones are left to the daily sealing", async () => {
-    const { service, times } = await startLate();
+    const db = await beginLedger("2026-03-01T12:00:00Z");
+    const { service, times } = await startGuarded(new Times("2026-03-07T12:00:00Z"), { db });
     expect(await refusal(service.seal())).toEqual(held);
     times.databaseMs -= 61_000;
     expect(await refusal(catchUp(service, "2026-03-06"))).toEqual(held);
@@ -51,10 +44,8 @@ describe("with an operator's approval", () => {
   });
 
   it("sealing continues at a time that is ahead of the clock, also after a restart", async () => {
-    const { service, times } = await startGuarded(new Times("2029-03-01T12:00:00Z"));
-    await service.app.close();
-    times.set(-3 * 365 * day);
-    const { service: next } = await startGuarded(times, { db: service.db });
+    const db = await beginLedger("2029-03-01T12:00:00Z");
+    const { service: next, times } = await startGuarded(new Times("2026-03-02T12:00:00Z"), { db });
     expect(await refusal(next.seal())).toEqual(held);
     expect((await next.rest("/readyz")).body.warning).toContain(
       "2029-03-01T12:00:00.000Z, is ahead of the service's clock",
@@ -67,28 +58,27 @@ describe("with an operator's approval", () => {
     for (let words = 0; words < 2; words++) expect((await catchUp(next, "2026-02-28")).dates).toEqual([]);
     expect((await next.seal()).document?.ts).toBe("2029-03-01T12:00:00.000Z");
     await next.app.close();
-    const { service: last } = await startGuarded(times, { db: service.db });
+    const { service: last } = await startGuarded(times, { db });
     await last.seal();
     expect((await last.rest("/readyz")).body).toEqual({ ok: true });
-    await verifyLedger(service.db);
+    await verifyLedger(db);
   });
 });
 
 describe("stoa seal", () => {
   it("lists the days to seal, and seals them with --catch-up", async () => {
     await untilDayLasts();
-    // The command uses the clock of this machine, and so does the service that is started last.
+    // The command uses the clock of this machine.
     const dates = [6, 5, 4, 3, 2, 1].map((ago) => new Date(Date.now() - ago * day).toISOString().slice(0, 10));
-    const { service } = await startGuarded(new Times(`${dates[0]}T12:00:00Z`));
-    await service.app.close();
-    const seal = (...args: string[]) => operate(service.db.config, ["seal", ...args]);
+    const db = await beginLedger(`${dates[0]}T12:00:00Z`);
+    const seal = (...args: string[]) => operate(db.config, ["seal", ...args]);
     const range = `${dates[0]} to ${dates[5]}`;
     expect(await seal()).toEqual({
       status: 1,
       out: [`to be sealed: 6 days, ${range}`],
       notes: [expect.stringContaining(`6 missed days (${range}) would be sealed at once`)],
     });
-    expect(await sealedDays(service.db)).toEqual([]);
+    expect(await sealedDays(db)).toEqual([]);
     expect(await seal("--catch-up", "--through", "2026-02-30")).toMatchObject({ status: 3 });
     expect(await seal("--catch-up", "--through", dates[0] as string)).toMatchObject({
       status: 0,
@@ -101,7 +91,7 @@ describe("stoa seal", () => {
     expect(await seal("--catch-up")).toEqual({ status: 0, out: ["sealed: no day"], notes: [] });
     expect(await seal()).toEqual({ status: 0, out: ["to be sealed: no day"], notes: [] });
     expect(await seal("--catch-up", "now")).toMatchObject({ status: 2 });
-    expect(await sealedDays(service.db)).toEqual(dates);
-    await verifyLedger(service.db);
+    expect(await sealedDays(db)).toEqual(dates);
+    await verifyLedger(db);
   });
 });

@@ -1,6 +1,6 @@
-import type { TestDatabase } from "../../support/database.ts";
+import { createDatabaseWithSchema, type TestDatabase } from "../../support/database.ts";
 import type { ServiceOptions } from "../../support/service.ts";
-import { startLedger } from "../support.ts";
+import { openLedger, startLedger } from "../support.ts";
 
 /** The clocks of a service and of its database; each can be set apart from the others. */
 export class Times {
@@ -30,6 +30,13 @@ export class Times {
     this.wallMs += ms;
     this.databaseMs += ms;
   }
+}
+
+/** A database whose ledger began at this time. */
+export async function beginLedger(time: string): Promise<TestDatabase> {
+  const db = await createDatabaseWithSchema();
+  await openLedger(db, () => Date.parse(time));
+  return db;
 }
 
 /** A service that goes by these clocks. */
