@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { HeadFolder } from "../../../src/ledger/head-guard/head-folder.ts";
 import { HeadGuard } from "../../../src/ledger/head-guard/head-guard.ts";
 import { startCuttingProxy } from "../../support/cutting-proxy.ts";
-import { createTestDatabase, openStore, type TestDatabase } from "../../support/database.ts";
+import { createDatabaseWithSchema, openStore, type TestDatabase } from "../../support/database.ts";
 import { startGaleraRelay } from "../../support/galera-relay.ts";
 import { scratchFolder } from "../../support/scratch-folder.ts";
 import { waitUntil } from "../../support/wait.ts";
@@ -44,7 +44,7 @@ describe("the head file", () => {
   });
 
   it("names a receipt whose COMMIT got no answer, once another connection has found that it happened", async () => {
-    const db = await createTestDatabase();
+    const db = await createDatabaseWithSchema();
     const proxy = await startCuttingProxy((await startGaleraRelay(db.config)).config);
     const dataDir = scratchFolder();
     // What the service does by the clock would commit and look as well.
@@ -89,9 +89,8 @@ describe("the head file", () => {
 
     rmSync(dataDir, { recursive: true });
     await rewind(db, 2);
-    const last = await startGuarded(1, { db, dataDir });
+    await beginGuard(db, dataDir);
     expect(headsIn(dataDir)).toMatchObject([{ seq: 2 }]);
-    await last.seal();
   });
 
   it("may share its folder with those of other replicas and of another ledger", async () => {

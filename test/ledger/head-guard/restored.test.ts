@@ -22,8 +22,9 @@ const never = new AbortController().signal;
 const refused = (words: RegExp) =>
   expect.objectContaining({ name: "ConnectError", rawMessage: expect.stringMatching(words) });
 
-it.concurrent("it is served but not sealed on, also after a restart, until it has every receipt again", async () => {
-  const served = await startGuarded(5, { lookMs: 100 });
+it.concurrent("it is served but neither a session nor a day is sealed, also after a restart, until it has every receipt again", async () => {
+  const clock = new TestClock("2026-03-01T12:00:00Z");
+  const served = await startGuarded(5, { lookMs: 100, clock });
   const { db, dataDir } = served;
   const { key } = await served.register();
   const { hash } = await storedAt(db, 5);
@@ -43,7 +44,13 @@ it.concurrent("it is served but not sealed on, also after a restart, until it ha
   expect(served.log.filter(({ msg }) => reason.test(String(msg)))).toHaveLength(1);
   expect(headsIn(dataDir)).toMatchObject([{ seq: 5 }]);
 
-  const again = await startGuarded(1, { db, dataDir, lookMs: 100 });
+  clock.set("2026-03-02T00:00:05Z");
+  await expect(served.sealDaily("2026-03-01")).rejects.toEqual(refused(reason));
+  await waitUntil("the clock to be refused", () =>
+    served.log.some(({ msg }) => /^nothing is sealed/.test(String(msg))),
+  );
+
+  const again = await startGuarded(1, { db, dataDir, lookMs: 100, clock });
   expect(await warningOf(again)).toContain("has served receipt 5");
   await expect(again.seal()).rejects.toEqual(refused(reason));
   expect(await db.rows("SELECT seq FROM receipts WHERE seq > 3")).toEqual([]);
@@ -53,21 +60,10 @@ it.concurrent("it is served but not sealed on, also after a restart, until it ha
     await waitUntil("the warning to go", async () => (await warningOf(service)) === undefined);
     await service.seal();
   }
+  await waitUntil("the day", async () => (await db.rows("SELECT 1 FROM ledger_days")).length === 1);
   expect(await gaugeOf(served)).toBe("0");
   expect(await cacheOf(served, 2)).toBe(immutable);
   await verifyLedger(db);
-});
-
-it.concurrent("it gets no day sealed, neither by the clock nor by an operator", async () => {
-  const clock = new TestClock("2026-03-01T12:00:00Z");
-  const { db, log, sealDaily } = await startGuarded(3, { clock });
-  const restore = await rewind(db, 2);
-  clock.set("2026-03-02T00:00:05Z");
-  await expect(sealDaily("2026-03-01")).rejects.toEqual(refused(/has served receipt 3 .* ends at receipt 2/));
-  await waitUntil("the clock to be refused", () => log.some(({ msg }) => /^nothing is sealed/.test(String(msg))));
-  expect(await db.rows("SELECT seq FROM receipts WHERE seq > 2")).toEqual([]);
-  await restore();
-  await waitUntil("the day", async () => (await db.rows("SELECT 1 FROM ledger_days WHERE seq = 4")).length === 1);
 });
 
 /** A data folder of a replica that has served receipt 4 of another ledger, from the same database. */
