@@ -2,10 +2,11 @@
 import { pino } from "pino";
 import { afterEach, describe, expect, it } from "vitest";
 import { Alarm } from "../../../src/ledger/verification/alarm.ts";
+import { verifiedAtStart, verifyAtStart } from "../../../src/ledger/verification/verify-at-start.ts";
 import { chainStart } from "../../../src/receipt/verify.ts";
 import { openStore } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait.ts";
-import { damageHash, fill, type LedgerUnderTest, startLedger } from "../support.ts";
+import { damageHash, fill, type LedgerUnderTest, openLedger, startLedger } from "../support.ts";
 
 const never = new AbortController().signal;
 const verify = async (target: LedgerUnderTest, from = 0) => (await target.rest(`/house/verify?from=${from}`)).body;
@@ -130,12 +131,25 @@ describe("the alarm", () => {
 });
 
 describe("a start", () => {
+  type Line = Record<string, unknown>;
+
+  /** What the log says of a verification at a start. */
+  async function verifyAsAtStart(): Promise<{ verdict: Line; alarm: Line | undefined }> {
+    const lines: Line[] = [];
+    const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+    const { ledger } = await openLedger(target.db, Date.now, { log });
+    const verdict = () => lines.find(({ msg }) => msg === verifiedAtStart);
+    const running = verifyAtStart(ledger.verifier, log);
+    await waitUntil("the verdict", () => verdict() !== undefined);
+    await running.stop();
+    return { verdict: verdict() as Line, alarm: lines.find(({ level }) => level === 50) };
+  }
+
   it("verifies the receipts since the last verification, and records the last good one", async () => {
     const verified = await grow();
-    const { app, log } = await startLedger({ db: target.db });
+    const { verdict, alarm } = await verifyAsAtStart();
+    expect([verdict, alarm]).toMatchObject([{ count: 3, lastGood: verified + 3, isGood: true }, undefined]);
     expect(await verifiedSeq(target)).toBe(verified + 3);
-    expect(log).toContainEqual(expect.objectContaining({ count: 3, lastGood: verified + 3, isGood: true }));
-    await app.close();
   });
 
   it.each([
@@ -144,9 +158,8 @@ describe("a start", () => {
   ])("finds damage to %s", async (_, after) => {
     const seq = (await grow()) + after;
     const mend = await damageHash(target.db, seq);
-    const second = await startLedger({ db: target.db });
-    for (const replica of [second, target]) expect(await warning(replica)).toContain(`receipt ${seq}, wrong_hash`);
-    await second.app.close();
+    expect((await verifyAsAtStart()).alarm).toMatchObject({ seq, fault: "wrong_hash" });
+    expect(await warning(target)).toContain(`receipt ${seq}, wrong_hash`);
     await mend();
   });
 
@@ -154,17 +167,14 @@ describe("a start", () => {
     await verify(target);
     const mend = await damageHash(target.db, 4);
     await verify(target);
-    const second = await startLedger({ db: target.db });
-    expect(second.log).toContainEqual(expect.objectContaining({ count: 3, lastGood: 3, isGood: false }));
-    await second.app.close();
+    expect((await verifyAsAtStart()).verdict).toMatchObject({ count: 3, lastGood: 3, isGood: false });
     await mend();
   });
 
   it("finds a chain that was rewritten up to the last receipt that was verified", async () => {
     await verify(target);
     await target.db.rows("UPDATE ledger_verification SET verified_hash = REPEAT('b', 64)");
-    const second = await startLedger({ db: target.db });
-    expect(await warning(second)).toMatch(/receipt \d+, wrong_hash: its hash is \w+; it was b+ when/);
-    await second.app.close();
+    await verifyAsAtStart();
+    expect(await warning(target)).toMatch(/receipt \d+, wrong_hash: its hash is \w+; it was b+ when/);
   });
 });

@@ -77,7 +77,7 @@ describe("in JSON", () => {
         }
         expect(await storedEvidence()).toBe(canonicalize({ ...evidence, ...own }));
       }),
-      { numRuns: 100 },
+      { numRuns: 25 },
     );
   });
 });

@@ -4,7 +4,8 @@ import { LedgerService } from "../../../gen/stoa/v1/ledger_service_pb.js";
 import { waitUntil } from "../../support/wait.ts";
 import { damageHash, startLedger, TestClock } from "../support.ts";
 
-let service = await startLedger({ overrides: { verificationAgeMs: 3_600_000 } });
+const clock = new TestClock("2026-01-05T12:00:00Z");
+const service = await startLedger({ clock, overrides: { verificationAgeMs: 3_600_000 } });
 /** The newest receipt; each test seals one of its own, which ends the reuse of older reports. */
 let seq: number;
 const seal = async () => {
@@ -57,23 +58,22 @@ it("a report is forgotten after a while", async () => {
   const forgetful = await startLedger({ db: service.db, overrides: { verificationAgeMs: 50 } });
   await seal();
   expect(await verify(1, forgetful)).toMatchObject({ verify_ok: true });
-  await damageHash(service.db, seq);
+  const mend = await damageHash(service.db, seq);
   await expect
     .poll(() => verify(1, forgetful), { timeout: 50_000 })
     .toMatchObject({ verify_ok: false, broken_at: seq });
+  await mend();
 });
 
 it("the seal of a day runs its own verification, which raises the alarm", async () => {
-  const clock = new TestClock("2026-01-05T12:00:00Z");
-  service = await startLedger({ clock, overrides: { verificationAgeMs: 3_600_000 } });
-  seq = Number((await service.seal({ session: "2026-01-05" })).seq);
+  await seal();
   expect(await verify(1)).toMatchObject({ verify_ok: true });
   await damageHash(service.db, seq);
   clock.set("2026-01-06T12:00:00Z");
-  await waitUntil("the day", async () => (await service.rest("house/receipts/3")).status === 200);
-  const { receipt } = (await service.rest("house/receipts/3")).body;
+  await waitUntil("the day", async () => (await service.rest(`house/receipts/${seq + 1}`)).status === 200);
+  const { receipt } = (await service.rest(`house/receipts/${seq + 1}`)).body;
   expect(receipt.document.body).toMatchObject({ type: "daily", verify_ok: false });
   await waitUntil("the alarm", async () =>
-    /receipt 2\b.*wrong_hash/.test((await service.rest("/readyz")).body.warning),
+    new RegExp(`receipt ${seq}\\b.*wrong_hash`).test((await service.rest("/readyz")).body.warning),
   );
 });
