@@ -17,6 +17,7 @@ const metrics = { host: "127.0.0.1", port: { number: 0, isDefault: false }, toke
 const db = await createDatabaseWithSchema();
 await beginTestLog(db);
 const service = await startModerated({ db, config: { metrics } });
+const sealing = service.connect(LedgerOperatorService, "grpc");
 const author = await service.register();
 await seal();
 await removePost();
@@ -27,7 +28,7 @@ await fsck();
 function seal() {
   books += 1;
   const request = { book: `book ${books}`, session: "2026-01-05", note: "a note", source: "feed:test" };
-  return service.connect(LedgerOperatorService, "grpc").sealSession(request, asOperator);
+  return sealing.sealSession(request, asOperator);
 }
 
 async function removePost() {
@@ -77,11 +78,11 @@ async function withDamage(table: string, statement: string, work: () => Promise<
   }
 }
 
-/** The statements that damage each column, with the least and the largest of each type that no version of Stoa stores. */
+/** The statements that damage each column: numbers that are too small and too large, and a text that is nothing. */
 async function damageOf(table: string): Promise<string[]> {
   const [{ id: _, ...row }] = (await service.db.rows<Row>(`SELECT * FROM ${table} WHERE id = 1`)) as [Row];
   return Object.entries(row).flatMap(([column, value]) =>
-    (typeof value === "number" ? ["-1", "9223372036854775807"] : ["''", "'2026-13-99'"]).map(
+    (typeof value === "number" ? ["-1", "9223372036854775807"] : ["'2026-13-99'"]).map(
       (to) => `UPDATE IGNORE ${table} SET ${column} = ${to}`,
     ),
   );
