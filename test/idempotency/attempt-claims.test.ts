@@ -1,12 +1,12 @@
 // A node of a cluster, whose COMMITs get no answer: calls without an idempotency key still happen once.
 import { expect, it, vi } from "vitest";
 import { type Cut, startCuttingProxy } from "../support/cutting-proxy.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { createDatabaseWithSchema } from "../support/database.ts";
 import { startGaleraRelay } from "../support/galera-relay.ts";
 import { recount } from "../support/recount.ts";
 import { startService } from "../support/service.ts";
 
-const db = await createTestDatabase();
+const db = await createDatabaseWithSchema();
 const proxy = await startCuttingProxy((await startGaleraRelay(db.config)).config);
 // What the service does by the clock would commit as well.
 vi.useFakeTimers({ toFake: ["setInterval"] });

@@ -5,11 +5,11 @@ import { describe, expect, it } from "vitest";
 import { defaultIndexerPace } from "../../src/board/search/indexer.ts";
 import { askText } from "../services/replays.ts";
 import { type Cut, startCuttingProxy } from "../support/cutting-proxy.ts";
-import { createTestDatabase } from "../support/database.ts";
+import { createDatabaseWithSchema } from "../support/database.ts";
 import { recount, rowCounts } from "../support/recount.ts";
 import { startService } from "../support/service.ts";
 
-const db = await createTestDatabase();
+const db = await createDatabaseWithSchema();
 const proxy = await startCuttingProxy(db.config);
 // The indexer writes rows of its own, which would be counted.
 const delayMs = 3_600_000;

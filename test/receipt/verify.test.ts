@@ -92,7 +92,7 @@ describe("any change to a chain is found", () => {
         const seqs = anew ? [receipt.seq, Math.min(receipt.seq + 1, length)] : [receipt.seq];
         expect(seqs).toContain(finding?.seq);
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 
