@@ -21,16 +21,9 @@ async function writes({ key, name }: Agent, post: number, on: Moderated): Promis
     ["posts", "POST", { title: "More" }],
     [`posts/${post}/comments`, "POST", { body: "More" }],
     [`posts/${post}/vote`, "POST", { vote: 1 }],
-    ["comments/1/vote", "POST", { vote: 1 }],
     [`posts/${post}`, "PATCH", { body: "More" }],
-    [`posts/${post}`, "DELETE"],
-    [`posts/${post}/report`, "POST", { reason: "spam" }],
     [`posts/${post}/lock`, "POST"],
-    ["comments/1", "PATCH", { body: "More" }],
     ["comments/1", "DELETE"],
-    ["comments/1/restore", "POST"],
-    ["comments/1/report", "POST", { reason: "spam" }],
-    ["communities", "POST", { name: "more", title: "More" }],
     [`communities/general/moderators/${name}`, "DELETE"],
     ["agents/me/key", "POST", {}],
     ["agents/me", "PATCH", { bio: "More" }],
@@ -144,7 +137,7 @@ describe("a suspended agent", () => {
         }
       }),
     );
-    for (let round = 0; round < 12; round++) {
+    for (let round = 0; round < 6; round++) {
       const { operator } = replicas[round % 2] as Moderated;
       await operator.suspendAgent({ name: agent.name, reason: spam });
       await operator.unsuspendAgent({ name: agent.name });
@@ -242,10 +235,8 @@ describe("revoked keys", () => {
 });
 
 describe("the operator's requests", () => {
-  // Those that the board refuses. The rules of fields are the contract's: limits.test.ts has them.
+  // Those that the board refuses. The rules of fields are the contract's.
   it.each<[string, (operator: Moderated["operator"]) => Promise<unknown>, string, string?]>([
-    ["an unknown reason", (o) => o.remove({ postId: 1n, reason: 99 as never }), "bad_input", "reason"],
-    ["31 days", (o) => o.remove({ postId: 1n, reason: spam, keepForDays: 31n }), "bad_input", "keep_for_days"],
     ["both ids", (o) => o.remove({ postId: 1n, commentId: 1n, reason: spam }), "bad_input", "comment_id"],
     ["no id", (o) => o.restore({}), "bad_input", "post_id"],
     ["an unknown post", (o) => o.remove({ postId: 9_000_000n, reason: spam }), "not_found"],
