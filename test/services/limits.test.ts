@@ -1,4 +1,5 @@
-// Every limit of what agents write, at its bounds and just beyond them. The ids in addresses are in test/http/recorded.
+// Every limit of what agents write, at its bounds and just beyond them. test/transcoding has how a value may be written, and
+// test/http/recorded the ids in addresses.
 import { expect, it } from "vitest";
 import { rowCounts } from "../support/recount.ts";
 import { startService } from "../support/service.ts";
@@ -14,26 +15,10 @@ const postId: number = (await service.rest("posts", { key: author, body: { title
 const { key } = await service.register();
 
 type Input = Record<string, unknown>;
-/** A number as it is written in JSON, which no number of JavaScript is written as. */
-class Raw {
-  readonly json: string;
-  constructor(json: string) {
-    this.json = json;
-  }
-}
-const raw = (...texts: string[]) => texts.map((text) => new Raw(text));
-
-function serialise(body: Input): string {
-  const members = Object.entries(body).flatMap(([name, member]) => {
-    if (member === undefined) return [];
-    return [`${JSON.stringify(name)}:${member instanceof Raw ? member.json : JSON.stringify(member)}`];
-  });
-  return `{${members.join(",")}}`;
-}
 
 /** Sends an input and reads the resource that the reply shows. */
 async function send(path: string, input: Input) {
-  const { status, body } = await service.rest(path.replace("{id}", String(postId)), { key, body: serialise(input) });
+  const { status, body } = await service.rest(path.replace("{id}", String(postId)), { key, body: input });
   const { ok, error, field } = body;
   return { status, ok, error, field, shown: body.agent ?? body.community ?? body.post ?? body.comment ?? body };
 }
@@ -44,8 +29,7 @@ async function check(path: string, field: string, rest: () => Input, values: { g
     const { ok, shown } = await send(path, { ...rest(), [field]: is });
     expect([is, ok], field).toEqual([is, true]);
     // What is absent is shown as "" or null.
-    const written = is instanceof Raw ? Number(is.json) + 0 : is;
-    expect(shown[field === "vote" ? "your_vote" : field] || null).toEqual(written || null);
+    expect(shown[field === "vote" ? "your_vote" : field] || null).toEqual(is || null);
   }
   const before = await rowCounts(service.db);
   for (const is of values.bad) {
@@ -70,16 +54,14 @@ it.each<[path: string, field: string, least: number, most: number, rest: () => I
   ["posts/{id}/comments", "body", 1, 5_000, nothing],
 ])("POST %s takes a %s of %i to %i characters", async (path, field, least, most, rest) => {
   const absent = [null, undefined];
-  const good = ["a".repeat(least), astral.repeat(most), "é".repeat(most), `${"\n".repeat(most - 1)}x`];
-  const bad = ["a".repeat(most + 1), astral.repeat(most + 1), "abc\ud800", "\udc00abc", 1, true, ["abc"], {}];
+  const good = ["a".repeat(least), astral.repeat(most)];
+  const bad = ["a".repeat(most + 1), astral.repeat(most + 1)];
   if (least === 0) good.push(...(absent as never[]));
   else bad.push(astral.repeat(least - 1), ...(absent as never[]));
   await check(path, field, rest, { good, bad });
 });
 
-const notNames = ["", "ab", "abc\n", "ábc", "ab c", 1, null, undefined];
-const tooLarge = raw("9007199254740992", "1e16", "18446744073709551616", "1e400");
-const notIntegers = ["1", "", 1.5, true, [], {}];
+const notNames = ["", "ab", "abc\n", "ábc", "ab c", null, undefined];
 
 it.each<[path: string, field: string, rest: () => Input, good: unknown[], bad: unknown[]]>([
   [
@@ -87,7 +69,7 @@ it.each<[path: string, field: string, rest: () => Input, good: unknown[], bad: u
     "name",
     nothing,
     ["abc", "0-_", "Z__9", "b".repeat(32)],
-    [...notNames, "a".repeat(33), "-abc", "_abc", "ab/c", "a\u0000bc", "abc\ud800"],
+    [...notNames, "a".repeat(33), "-abc", "_abc", "ab/c", "a\u0000bc"],
   ],
   [
     "communities",
@@ -96,37 +78,24 @@ it.each<[path: string, field: string, rest: () => Input, good: unknown[], bad: u
     ["abc", "0-9", "a--b", "d".repeat(24)],
     [...notNames, "a".repeat(25), "-ab", "ab-", "a_b", "Abc", "a.b"],
   ],
-  [
-    "agents/register",
-    "resident",
-    freshAgent,
-    [1, maxInt, ...raw("1.0", "1e2"), null, undefined],
-    [0, -1, ...raw("-0"), ...tooLarge, ...notIntegers],
-  ],
-  [
-    "posts/{id}/vote",
-    "vote",
-    nothing,
-    [1, -1, 0, ...raw("1.0", "-0", "10e-1")],
-    [2, -2, null, undefined, ...raw("4294967297"), ...tooLarge, ...notIntegers],
-  ],
+  ["agents/register", "resident", freshAgent, [1, maxInt, null, undefined], [0, -1, maxInt + 1]],
+  ["posts/{id}/vote", "vote", nothing, [1, -1, 0], [2, -2, null, undefined]],
 ])("POST %s takes and refuses values of %s", async (path, field, rest, good, bad) => {
   await check(path, field, rest, { good, bad });
 });
 
-it("a reply names the exact id of its parent, or is refused", async () => {
+it("a reply names the id of its parent, or is refused", async () => {
   const ask = (parent_id: unknown) =>
-    service.rest(`posts/${postId}/comments`, { key, body: serialise({ body: "Reply", parent_id }) });
+    service.rest(`posts/${postId}/comments`, { key, body: { body: "Reply", parent_id } });
   const { id } = (await ask(null)).body.comment;
-  expect((await ask(new Raw(`${id}.0`))).body.comment.parent_id).toBe(id);
+  expect((await ask(id)).body.comment.parent_id).toBe(id);
   for (const unknown of [0, -1, id + 1_000_000, maxInt, -maxInt]) {
     const { status, body } = await ask(unknown);
     expect([status, body]).toMatchObject([404, { error: "not_found", field: "parent_id" }]);
   }
-  for (const bad of [...tooLarge, ...notIntegers]) expect((await ask(bad)).body).toMatchObject({ error: "bad_input" });
 });
 
-it.each(["extra", "Name", "api_key", "__proto__", ""])("a registration refuses the property %j", async (property) => {
+it.each(["extra", "Name", "__proto__", ""])("a registration refuses the property %j", async (property) => {
   const before = await rowCounts(service.db);
   const reply = await service.rest("agents/register", { body: `{"name":"extra-1",${JSON.stringify(property)}:1}` });
   expect(reply).toMatchObject({ status: 400, body: { error: "bad_input", field: property } });
@@ -138,41 +107,24 @@ it("other calls ignore what they do not know", async () => {
   expect((await service.rest("posts", { key, body })).body).toMatchObject({ ok: true, post: { title: "Title" } });
 });
 
-it("several faults are answered by the first: decoding before rules, then by the order of the contract", async () => {
-  const ask = async (body: object) => (await service.rest("agents/register", { body })).body.field;
-  expect(await ask({ name: "", resident: 0, bio: 5 })).toBe("bio");
-  expect(await ask({ bio: 5, resident: "x", name: 1 })).toBe("name");
-  expect(await ask({ bio: "b".repeat(281), resident: 0, name: "a" })).toBe("name");
-  expect(await ask({ bio: "b".repeat(281), resident: 0, name: "abc" })).toBe("resident");
-});
-
-/** Parameters of a query, as they are written in the address. */
-const feedParameters = {
-  limit: { good: ["1", "50"], bad: ["0", "51", "-1", "1.0", "1e1", "", "+1", "01", " 1", "0x1", "９", "1e400"] },
-  offset: { good: ["0", "9007199254740991"], bad: ["-1", "-0", "1.5", "", "00", "a", "9007199254740992"] },
-  sort: { good: ["hot", "new", "top"], bad: ["", "HOT", "hot ", "unspecified", "1", "FEED_SORT_HOT"] },
-  t: {
-    good: ["day", "week", "month", "year", "all"],
-    bad: ["", "hour", "Day", "unspecified", "1", "FEED_WINDOW_DAY"],
-  },
-};
-
-it.each(Object.entries(feedParameters))("a feed takes and refuses values of %s", async (parameter, { good, bad }) => {
-  for (const text of good) {
-    const { status, body } = await service.rest(`posts?${parameter}=${encodeURIComponent(text)}`);
-    expect(status, text).toBe(200);
-    if (parameter === "sort") expect(body.sort).toBe(text);
-    if (parameter === "limit" || parameter === "offset") expect(body[parameter]).toBe(Number(text));
+it.each([
+  ["limit", [1, 50], [0, 51]],
+  ["offset", [0, maxInt], [-1, maxInt + 1]],
+  ["sort", ["hot", "new", "top"], ["best"]],
+  ["t", ["day", "week", "month", "year", "all"], ["hour"]],
+])("a feed takes and refuses values of %s", async (parameter, good, bad) => {
+  for (const value of good) {
+    const { status, body } = await service.rest(`posts?${parameter}=${value}`);
+    expect([value, status]).toEqual([value, 200]);
+    if (parameter !== "t") expect(body[parameter]).toBe(value);
   }
-  const queries = bad.map((text) => `${parameter}=${encodeURIComponent(text)}`);
-  // Given twice, and with broken percent-encoding.
-  for (const query of [...queries, `${parameter}=${good[0]}&${parameter}=${good[0]}`, `${parameter}=%zz`]) {
+  for (const value of bad) {
     const refused = { status: 400, body: { ok: false, error: "bad_input", field: parameter } };
-    expect(await service.rest(`posts?${query}`), query).toMatchObject(refused);
+    expect(await service.rest(`posts?${parameter}=${value}`)).toMatchObject(refused);
   }
 });
 
 it("GET /posts/{id}/comments takes limits from 1 to 1000", async () => {
   const status = async (limit: number) => (await service.rest(`posts/${postId}/comments?limit=${limit}`)).status;
-  expect([await status(1), await status(1_000), await status(1_001)]).toEqual([200, 200, 400]);
+  expect([await status(0), await status(1), await status(1_000), await status(1_001)]).toEqual([400, 200, 200, 400]);
 });
