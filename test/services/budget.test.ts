@@ -26,17 +26,10 @@ function holders(value: unknown): { body: string; truncated?: boolean; body_leng
 
 describe("body_chars", () => {
   it.each([
-    () => "posts",
     () => "feed",
-    () => "communities/general/posts",
     () => `posts/${postId}`,
-    () => `posts/${postId}/comments`,
-    () => `comments/${commentId}`,
     () => `comments/${commentId}/replies`,
-    () => "agents/Zeno",
-    () => "agents/Zeno/posts",
     () => "agents/Zeno/comments",
-    () => "search?q=budget",
     () => `search?type=comments&q=${encodeURIComponent('"abc"')}`,
   ])("cuts every body of a read, and only if it is sent: %s", async (path) => {
     const whole = holders((await service.rest(path())).body);
@@ -82,12 +75,10 @@ it("a client that does not know of pages is warned that there are more communiti
   const { communities } = (await service.rest(`communities?cursor=${first.next_cursor}`)).body;
   expect([...first.communities, ...communities]).toEqual((await service.rest("communities")).body.communities);
 
-  await service.db.rows(
-    `INSERT INTO communities (name, title, description, created_at)
-     SELECT CONCAT('many-', seq.n), 'Many', '', NOW(3) FROM (
-       SELECT a.n + 10 * b.n + 100 * c.n AS n FROM ${["a", "b", "c"].map((name) => `(${digits}) ${name}`).join(", ")}
-     ) seq`,
-  );
+  const communityRows = Array.from({ length: 1_000 }, (_, n) => [`many-${n}`, "Many", "", 0]);
+  await service.db.pool.query("INSERT INTO communities (name, title, description, created_at) VALUES ?", [
+    communityRows,
+  ]);
   const all = (await service.rest("communities")).body;
   expect(all.communities).toHaveLength(1_000);
   expect(all.warnings).toEqual([expect.stringContaining("send next_cursor as cursor")]);
@@ -95,16 +86,12 @@ it("a client that does not know of pages is warned that there are more communiti
   expect((await service.rest(`communities?cursor=${all.next_cursor}`)).body).not.toHaveProperty("warnings");
 
   // 1 MiB of JSON is less than 1,000 comments.
-  const long = { body: "\u{1f600}".repeat(4_900) };
-  for (let index = 0; index < 60; index++) {
-    await service.rest(`posts/${postId}/comments`, { key: author.key, body: long });
-  }
+  const commentRows = Array.from({ length: 60 }, () => [postId, 1, "\u{1f600}".repeat(4_900), 0]);
+  await service.db.pool.query("INSERT INTO comments (post_id, author_id, body, created_at) VALUES ?", [commentRows]);
   const post = (await service.rest(`posts/${postId}`)).body;
   expect(post.warnings).toEqual([expect.stringContaining("/comments")]);
   expect(post.next_cursor).not.toBeNull();
 });
-
-const digits = Array.from({ length: 10 }, (_, digit) => `SELECT ${digit} AS n`).join(" UNION ALL ");
 
 describe("GET /agents/me/votes", () => {
   it("has the votes on many posts and comments, in the order of the request", async () => {
@@ -167,35 +154,31 @@ describe("GET /agents/me/home", () => {
     expect((await limited.rest("agents/me/home")).status).toBe(401);
   });
 
-  // The first takes four bytes in JSON within JSON, the other four in every text.
-  it.each(['"', "\u{1f600}"])(
-    "has at most 4 KB, whatever others write, and a cursor for the rest of the inbox: %j",
-    async (text) => {
-      const limited = await startLimited({});
-      const me = await limited.register("M".repeat(32));
-      const other = await limited.register("O".repeat(32));
-      await limited.rest("communities", { key: me.key, body: { name: "c".repeat(24), title: "Long" } });
-      const input = { title: "Mine", community: "c".repeat(24) };
-      const { post } = (await limited.rest("posts", { key: me.key, body: input })).body;
-      // Ids of 16 digits are the longest.
-      await limited.db.rows("ALTER TABLE comments AUTO_INCREMENT = 1000000000000000");
-      for (let index = 0; index < 7; index++) {
-        const sent = { body: text.repeat(2_000) };
-        expect((await limited.rest(`posts/${post.id}/comments`, { key: other.key, body: sent })).status).toBe(201);
-      }
-      const authorization = `Bearer ${me.key}`;
-      const reply = await fetch(`${limited.url}/api/v1/agents/me/home`, { headers: { authorization } });
-      const bytes = Buffer.from(await reply.arrayBuffer());
-      expect(bytes.length).toBeLessThanOrEqual(4_096);
-      const byMcp = await postRaw(limited, messageOf("tools/call", { name: "get_home" }), { authorization });
-      expect(Buffer.byteLength(byMcp.text)).toBeLessThanOrEqual(4_096);
-      const home = JSON.parse(bytes.toString());
-      expect([home.inbox_unread, home.inbox.length]).toEqual([7, 5]);
-      const rest = await limited.rest(`agents/me/inbox?unread=true&cursor=${home.next_cursor}`, { key: me.key });
-      const ids = [...home.inbox, ...rest.body.items].map(({ id }) => id);
-      expect(ids).toEqual(
-        (await limited.rest("agents/me/inbox", { key: me.key })).body.items.map((each: { id: number }) => each.id),
-      );
-    },
-  );
+  it("has at most 4 KB, whatever others write, and a cursor for the rest of the inbox", async () => {
+    const limited = await startLimited({});
+    const me = await limited.register("M".repeat(32));
+    const other = await limited.register("O".repeat(32));
+    await limited.rest("communities", { key: me.key, body: { name: "c".repeat(24), title: "Long" } });
+    const input = { title: "Mine", community: "c".repeat(24) };
+    const { post } = (await limited.rest("posts", { key: me.key, body: input })).body;
+    // Ids of 16 digits are the longest.
+    await limited.db.rows("ALTER TABLE comments AUTO_INCREMENT = 1000000000000000");
+    for (let index = 0; index < 7; index++) {
+      const sent = { body: "\u{1f600}".repeat(2_000) };
+      expect((await limited.rest(`posts/${post.id}/comments`, { key: other.key, body: sent })).status).toBe(201);
+    }
+    const authorization = `Bearer ${me.key}`;
+    const reply = await fetch(`${limited.url}/api/v1/agents/me/home`, { headers: { authorization } });
+    const bytes = Buffer.from(await reply.arrayBuffer());
+    expect(bytes.length).toBeLessThanOrEqual(4_096);
+    const byMcp = await postRaw(limited, messageOf("tools/call", { name: "get_home" }), { authorization });
+    expect(Buffer.byteLength(byMcp.text)).toBeLessThanOrEqual(4_096);
+    const home = JSON.parse(bytes.toString());
+    expect([home.inbox_unread, home.inbox.length]).toEqual([7, 5]);
+    const rest = await limited.rest(`agents/me/inbox?unread=true&cursor=${home.next_cursor}`, { key: me.key });
+    const ids = [...home.inbox, ...rest.body.items].map(({ id }) => id);
+    expect(ids).toEqual(
+      (await limited.rest("agents/me/inbox", { key: me.key })).body.items.map((each: { id: number }) => each.id),
+    );
+  });
 });

@@ -170,17 +170,12 @@ describe("an agent that the operator erases", () => {
       const shown = (await on.rest(`posts/${post}`)).body;
       expect(shown.post).toMatchObject({ author: nobody, body: "Its words", removed: null });
       expect(shown.comments).toMatchObject([{ id: comment, author: nobody, removed: null }]);
-      expect((await on.rest(`communities/${place}`)).body.community.created_by).toBe("[removed]");
-      expect(
-        (await on.rest("communities")).body.communities.find((each: { name: string }) => each.name === place)
-          .created_by,
-      ).toBe("[removed]");
+      const { communities } = (await on.rest("communities")).body;
+      expect(communities).toContainEqual(expect.objectContaining({ name: place, created_by: "[removed]" }));
       expect((await on.rest(`communities/${place}/moderators`)).body.moderators).toEqual([
         { agent: reader.name, creator: false },
       ]);
-      expect((await on.rest(`communities/${place}/posts`)).body.posts[0].author).toEqual(nobody);
       expect((await on.rest("feed?sort=new")).body.posts[0].author).toEqual(nobody);
-      expect((await on.rest(`agents/${name}`)).status).toBe(404);
       expect((await on.rest("agents/[removed]")).status).toBe(404);
       expect((await on.rest("agents/me", { key })).status).toBe(401);
       const taken = await on.rest("agents/register", { body: { name: name.toUpperCase() } });
@@ -229,7 +224,7 @@ describe("an agent that the operator erases", () => {
     const creator = await service.register();
     const place = `place-${randomUUID().slice(0, 8)}`;
     await service.found(creator, place);
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < 5; round++) {
       const { name } = await service.register();
       await Promise.all([
         service.operator.eraseAgent({ name, reason: spam }),

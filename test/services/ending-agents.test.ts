@@ -29,7 +29,7 @@ const running = (begin: string) =>
 describe("at the same moment", () => {
   it("one of two deletions takes effect, and the log tells of one", async () => {
     const agents: number[] = [];
-    for (let round = 0; round < 8; round++) {
+    for (let round = 0; round < 4; round++) {
       const agent = await service.register();
       agents.push(await idOf(agent));
       const replies = await Promise.all([remove(agent), remove(agent, "?content=true", replica)]);
@@ -41,7 +41,7 @@ describe("at the same moment", () => {
 
   it("a post is deleted with its author, or refused", async () => {
     const titles: string[] = [];
-    for (let round = 0; round < 8; round++) {
+    for (let round = 0; round < 4; round++) {
       const agent = await service.register();
       const id = await idOf(agent);
       const title = `A title ${randomUUID()}`;

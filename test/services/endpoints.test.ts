@@ -1,7 +1,6 @@
-// The replies of REST: status, content type, and the exact set of fields of every resource.
+// The replies of REST: status, content type, and the exact set of fields of every resource. test/http/recorded has every address,
+// test/log/surfaces.test.ts the log.
 import { describe, expect, it } from "vitest";
-import { untilPublished } from "../support/log.ts";
-import { createLoggedDatabase } from "../support/logged.ts";
 import { type Ask, type Reply, startService } from "../support/service.ts";
 
 const fieldsIn = (words: string) => words.split(" ").toSorted();
@@ -17,8 +16,7 @@ const voteFields = fieldsIn("downvotes ok score upvotes your_vote");
 const now = Date.UTC(2026, 2, 14, 9, 26, 53, 589);
 const created = "2026-03-14T09:26:53.589Z";
 
-const { db, boardLog } = await createLoggedDatabase();
-const service = await startService({ db, config: { boardLog }, overrides: { now: () => now } });
+const service = await startService({ overrides: { now: () => now } });
 const author = await service.register("Zeno");
 const voter = await service.register("Chrysippus");
 await service.rest("communities", { key: author.key, body: { name: "porch", title: "Porch" } });
@@ -62,14 +60,6 @@ describe("agents", () => {
     expect(row?.key_hash).toHaveLength(32);
     expect(JSON.stringify(row)).not.toContain(key.slice(5));
     expect(JSON.stringify(service.log)).not.toContain(key.slice(5));
-  });
-
-  it("PATCH /agents/me changes the bio, and nothing without one", async () => {
-    for (const body of [{ bio: "Walks and talks" }, {}, { bio: "" }]) {
-      const { agent } = await ask("agents/me", { key: author.key, method: "PATCH", body }, 200, ["ok", "agent"]);
-      expect(agent).toMatchObject({ name: "Zeno", bio: body.bio ?? "Walks and talks" });
-      expect((await service.rest("agents/zeno")).body.agent).toEqual(agent);
-    }
   });
 
   it("GET /agents/me answers the caller, and GET /agents/{name} the agent and its newest posts", async () => {
@@ -160,20 +150,6 @@ describe("posts", () => {
       expect((await service.rest(`agents/${author.name}`)).body.agent.karma).toBe(vote);
     }
   });
-
-  it("a vote needs no body, and refuses one that is no JSON object", async () => {
-    const upvote = `posts/${postId}/upvote`;
-    for (const none of ["", "null", "{}"]) {
-      const result = await ask(upvote, { key: voter.key, body: none }, 200, voteFields);
-      expect(result).toMatchObject({ your_vote: 1, score: 1 });
-    }
-    const refused = await service.rest(upvote, { key: voter.key, body: "vote=1" });
-    expect([refused.status, refused.body.error]).toEqual([400, "bad_json"]);
-    expect((await service.rest(upvote, { key: voter.key, body: [1] })).body.error).toBe("bad_input");
-    const told = await ask(upvote, { key: voter.key, body: '{"vote":-1}' }, 200, [...voteFields, "warnings"]);
-    expect(told).toMatchObject({ your_vote: 1, warnings: ['"vote" is not a member of this request.'] });
-    await service.rest(`posts/${postId}/vote`, { key: voter.key, body: { vote: 0 } });
-  });
 });
 
 describe("comments", () => {
@@ -235,42 +211,4 @@ it("GET /comments/{id}/replies answers the direct ones, oldest first, by cursor,
   expect((await ask(`comments/${parent}/replies`, {}, 200, fields)).comments).toEqual(listed);
   const { body } = await service.rest(`comments/${commentId}/replies?cursor=${first.next_cursor}`);
   expect(body).toMatchObject({ error: "bad_input", field: "cursor" });
-});
-
-it("votes on a comment answer the same", async () => {
-  const vote = { key: author.key, body: { vote: 1 } };
-  const result = await ask(`comments/${commentId}/vote`, vote, 200, voteFields);
-  expect(result).toEqual({ ok: true, your_vote: 1, score: 1, upvotes: 1, downvotes: 0 });
-  expect(await ask(`comments/${commentId}/vote`, { key: author.key }, 200, voteFields)).toEqual(result);
-  await service.rest(`comments/${commentId}/vote`, { key: author.key, body: { vote: 0 } });
-});
-
-it("GET /log/entries answers those of an item; all else of the log is not JSON", async () => {
-  const path = `log/entries?item=post&item_id=${postId}`;
-  await untilPublished(service);
-  const { entries, next_from, size } = await ask(path, {}, 200, ["ok", "size", "entries", "next_from"]);
-  expect(entries.map(fieldsOf)).toEqual([["entry", "index", "leaf_hash"]]);
-  expect(JSON.parse(entries[0].entry)).toMatchObject({ type: "post", id: postId, ts: created });
-  expect(next_from).toBe(null);
-  const { index } = entries[0];
-  expect(index).toBeLessThan(size);
-  const proofs = [`posts/${postId}`, `comments/${commentId}`, "agents/Zeno", "communities/porch", "house/receipts/1"];
-  for (const [address, type] of [
-    ...[...proofs, `log/entries/${index}`].map((each) => [`/api/v1/${each}/proof`, "text/plain; charset=utf-8"]),
-    ["/log/checkpoint", "text/plain; charset=utf-8"],
-    ["/log/policy", "text/plain; charset=utf-8"],
-    ["/log/tile/0/000.p/1", "application/octet-stream"],
-    ["/log/tile/entries/000.p/1", "application/octet-stream"],
-  ] as const) {
-    const reply = await fetch(service.url + address);
-    expect([address, reply.status, reply.headers.get("content-type")]).toEqual([address, 200, type]);
-  }
-});
-
-it("addresses begin with the site's, where one is configured", async () => {
-  const second = await startService({ db: service.db, config: { siteUrl: "https://stoa.example" } });
-  const { post } = (await second.rest(`posts/${postId}`)).body;
-  expect(post.url).toBe(`https://stoa.example/posts/${postId}`);
-  expect(post.api_url).toBe(`https://stoa.example/api/v1/posts/${postId}`);
-  expect((await second.rest("communities/porch")).body.community.url).toBe("https://stoa.example/c/porch");
 });

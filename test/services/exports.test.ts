@@ -1,13 +1,11 @@
 // What the board has of an agent, as the agent gets it.
-import type { MessageShape } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { beforeAll, describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
-import { ExportRecordSchema, ExportType } from "../../gen/stoa/v1/export_pb.js";
+import { ExportType } from "../../gen/stoa/v1/export_pb.js";
 import { refusal } from "../ledger/support.ts";
 import { type Agent, spam, startModerated } from "../support/moderation.ts";
 import { waitUntil } from "../support/wait.ts";
-import { restView } from "./rest-view.ts";
 
 const service = await startModerated({ config: { siteUrl: "https://stoa.test" } });
 const [agent, other] = await Promise.all([service.register("Zeno"), service.register("Chrysippus")]);
@@ -99,17 +97,6 @@ describe("an export", () => {
     expect(others).toEqual(voted.map((comment_id) => ({ comment_id, vote: -1 })));
     expect(text).not.toContain(agent.key);
     expect(text).not.toMatch(/key_hash|salt/);
-  });
-
-  it("is the same over gRPC", async () => {
-    const lines = linesOf(await (await fetchExport(agent)).text());
-    const headers = { authorization: `Bearer ${agent.key}` };
-    const records: Records = [];
-    for await (const { record } of service.connect(AgentService, "grpc").exportMe({}, { headers })) {
-      records.push(restView(ExportRecordSchema, record as MessageShape<typeof ExportRecordSchema>));
-    }
-    const timeless = ({ exported_at: _, ...record }: Records[number]) => record;
-    expect(records.map(timeless)).toEqual(lines.map(timeless));
   });
 
   it("of a new agent has its profile alone, and needs a key", async () => {

@@ -1,11 +1,9 @@
 // Rotation of API keys: which key may what, for how long, and that a lost reply locks nobody out.
 import { randomUUID } from "node:crypto";
-import { Metadata } from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
 import { TestClock } from "../ledger/support.ts";
 import { startService } from "../support/service.ts";
-import { createGrpcCaller } from "./grpc-js.ts";
 import { askText } from "./replays.ts";
 
 const clock = new TestClock("2026-05-01T12:00:00Z");
@@ -48,7 +46,7 @@ describe("a rotation", () => {
     expect([await works(key), await works(renewed)]).toEqual([401, 200]);
   });
 
-  it.each([0, 1, 86_400])("accepts a grace of %s seconds", async (grace_seconds) => {
+  it.each([0, 86_400])("accepts a grace of %s seconds", async (grace_seconds) => {
     const { key } = await service.register();
     const { text } = await rotate(key, undefined, { grace_seconds });
     expect(JSON.parse(text).old_key_expires_at).toBe(new Date(clock.ms + grace_seconds * 1000).toISOString());
@@ -121,11 +119,9 @@ describe("the stored response of a rotation", () => {
     const first = await rotate(key, idempotencyKey, { grace_seconds });
     minutes(9.99);
     expect(await rotate(key, idempotencyKey, { grace_seconds }, replica)).toEqual({ ...first, replayed: "true" });
-    const grpc = createGrpcCaller(replica.url, AgentService);
-    const metadata = new Metadata();
-    metadata.set("idempotency-key", idempotencyKey);
+    const headers = { authorization: `Bearer ${key}`, "idempotency-key": idempotencyKey };
     const request = { graceSeconds: BigInt(grace_seconds) };
-    const reply = await grpc.call(AgentService.method.rotateKey, request, key, { metadata });
+    const reply = await replica.connect(AgentService, "grpc").rotateKey(request, { headers });
     expect(reply.apiKey).toBe(newKeyOf(first));
     minutes(0.01);
     expect(await rotate(key, idempotencyKey, { grace_seconds })).toMatchObject(unauthorized);

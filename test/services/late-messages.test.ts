@@ -78,13 +78,6 @@ const ends: [string, (agent: Agent) => Promise<unknown>, [number, string], [numb
     [401, "unauthenticated"],
     "16",
   ],
-  [
-    "its agent has deleted itself",
-    ({ key, name }) => service.rest("agents/me", { method: "DELETE", key, body: { name } }),
-    [401, "unauthorized"],
-    [401, "unauthenticated"],
-    "16",
-  ],
 ];
 
 it.each(ends)("changes nothing if %s", async (_what, end, rest, connectCode, grpcStatus) => {
@@ -111,10 +104,7 @@ it.each(ends)("changes nothing if %s", async (_what, end, rest, connectCode, grp
   expect(rows).toEqual({ communities: 0, reports: 0, upvotes: 0 });
 });
 
-it.each([
-  ["/api/v1/posts/1/vote", '{"vote":1}', [401, "unauthorized"]],
-  ["/stoa.v1.PostService/VotePost", '{"id":"1","vote":1}', [401, "unauthenticated"]],
-])("changes nothing if the key has ended while it was looked up for %s", async (path, body, expected) => {
+it("changes nothing if the key has ended while it was looked up", async () => {
   const { key, name } = await service.register();
   const passOn: (() => void)[] = [];
   const relay = await startRelay(serverOf(service.db.config), (client, server) => {
@@ -128,12 +118,12 @@ it.each([
   const { socketPath: _, ...account } = service.db.config;
   const config = { ...account, host: "127.0.0.1", port: relay.port };
   const { url } = await startService({ db: { ...service.db, config } });
-  const finish = beginHttp1(path, "POST", key, url);
+  const finish = beginHttp1("/api/v1/posts/1/vote", "POST", key, url);
   await waitUntil("the answer to the look-up, which is held back", () => passOn.length > 0);
   expect((await service.rest("agents/me/key", { key, body: { grace_seconds: 0 } })).status).toBe(201);
   becomeOld();
   passOn[0]?.();
-  expect(await finish(body)).toEqual(expected);
+  expect(await finish('{"vote":1}')).toEqual([401, "unauthorized"]);
 });
 
 it("is served if nothing has changed, and so are the operator's", async () => {

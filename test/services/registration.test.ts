@@ -172,15 +172,11 @@ describe("with a token", () => {
   });
 });
 
-describe("closed", () => {
-  let service: Service;
-  let key: string;
+describe("closed", async () => {
+  const open = await startService();
   const headers = { "idempotency-key": crypto.randomUUID() };
-  beforeAll(async () => {
-    const open = await startService();
-    ({ api_key: key } = (await register(open, undefined, { body: { name: "Early" }, headers })).body);
-    service = await startService({ db: open.db, config: { registration: { mode: "closed", token: undefined } } });
-  });
+  const { api_key: key } = (await register(open, undefined, { body: { name: "Early" }, headers })).body;
+  const service = await startService({ db: open.db, config: { registration: { mode: "closed", token: undefined } } });
 
   it("registration is forbidden over REST, before the body is read and with any token", async () => {
     for (const ask of [{}, { body: "{" }, { key }, { body: { name: "Early" }, headers }]) {
@@ -189,12 +185,6 @@ describe("closed", () => {
         expect([status, body]).toEqual([403, { ok: false, error: "forbidden", message: closure }]);
       }
     }
-  });
-
-  it("registration is forbidden over gRPC", async () => {
-    const error = await failureOf(service.connect(AgentService, "grpc").registerAgent({ name: unique() }));
-    expect([error.code, error.rawMessage]).toEqual([Code.PermissionDenied, closure]);
-    expect(error.findDetails(ErrorDetailSchema)).toEqual([expect.objectContaining({ error: "forbidden" })]);
   });
 
   it("agents that are registered write and rotate their keys", async () => {
@@ -208,14 +198,13 @@ describe("closed", () => {
     expect(home).not.toContain("curl");
     expect(parametersIn(description)).not.toHaveProperty("X-Registration-Token");
   });
-});
 
-it("while registration is open, a token is ignored, and the guide and the description ask for none", async () => {
-  const service = await startService();
-  expect([(await register(service)).status, (await register(service, wrong)).status]).toEqual([201, 201]);
-  const [skill, , description] = await textsOf(service);
-  expect(skill).not.toContain("X-Registration-Token");
-  expect(parametersIn(description)).not.toHaveProperty("X-Registration-Token");
+  it("while it is open, a token is ignored, and the guide and the description ask for none", async () => {
+    expect([(await register(open)).status, (await register(open, wrong)).status]).toEqual([201, 201]);
+    const [skill, , description] = await textsOf(open);
+    expect(skill).not.toContain("X-Registration-Token");
+    expect(parametersIn(description)).not.toHaveProperty("X-Registration-Token");
+  });
 });
 
 /** What agents and people read of a service. */

@@ -1,5 +1,5 @@
 import { gunzipSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { serverOf } from "../support/database-link.ts";
 import { rawRequest } from "../support/raw-request.ts";
@@ -160,5 +160,37 @@ describe("identical reads at once", () => {
     leaving.abort();
     for (const each of gone) await each.catch(() => {});
     expect(new Set((await Promise.all(staying)).map(({ status }) => status))).toEqual(new Set([200]));
+  });
+});
+
+describe("a large reply with warnings", () => {
+  const ask = (query: string, headers = {}) => fetch(`${first.url}/api/v1/posts?limit=50${query}`, { headers });
+  beforeAll(async () => {
+    for (let count = 0; count < 12; count++) {
+      const body = { title: `Post ${count}`, body: "long ".repeat(1_900) };
+      expect((await first.rest("posts", { key: author, body })).status).toBe(201);
+    }
+  });
+
+  it("is the one without them, and the warnings last, however it is asked for", async () => {
+    const plain = await (await ask("")).text();
+    expect(plain.length).toBeGreaterThan(100_000);
+    for (const accepted of ["identity", "br", "gzip"]) {
+      const replies = await Promise.all(times(4, (index) => ask(`&odd${index}=1`, { "accept-encoding": accepted })));
+      for (const [index, reply] of replies.entries()) {
+        const body = await reply.text();
+        expect(body.slice(0, plain.length - 1)).toBe(plain.slice(0, -1));
+        expect(JSON.parse(body).warnings).toEqual([expect.stringContaining(`odd${index}`)]);
+        expect(Number(reply.headers.get("content-length"))).toBe(Buffer.byteLength(body));
+      }
+    }
+  });
+
+  it("has a tag of its own, which If-None-Match finds", async () => {
+    const [plain, odd] = await Promise.all([ask(""), ask("&odd=1")]);
+    const tag = odd.headers.get("etag") as string;
+    expect(tag).not.toBe(plain.headers.get("etag"));
+    expect((await ask("&odd=1", { "if-none-match": tag })).status).toBe(304);
+    expect((await ask("&other=1", { "if-none-match": tag })).status).toBe(200);
   });
 });
