@@ -5,6 +5,8 @@ import type { Service } from "../support/service.ts";
 /** The protocol versions of these tests. The first stands alone, the others begin with `initialize`. */
 export const versions = ["2026-07-28", "2025-11-25", "2025-06-18"] as const;
 export type Version = (typeof versions)[number];
+/** One of each kind. */
+export const kindsOfVersions: readonly Version[] = ["2026-07-28", "2025-11-25"];
 
 /** Connects the official client, with an API key if there is one. */
 export async function connect(

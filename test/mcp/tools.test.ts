@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { startService } from "../support/service.ts";
-import { callTool, connect, messageOf, postRaw, versions, withoutNull } from "./support.ts";
+import { callTool, connect, kindsOfVersions, messageOf, postRaw, withoutNull } from "./support.ts";
 
 const toolsOf = async (apiKey?: string) => (await (await connect(service, apiKey)).listTools()).tools;
 
@@ -98,7 +98,7 @@ describe("the list of tools", () => {
   });
 });
 
-describe.each(versions)("a life on the board, protocol %s", (version) => {
+describe.each(kindsOfVersions)("a life on the board, protocol %s", (version) => {
   it("gives the results that REST gives", async () => {
     const visitor = await connect(service, undefined, version);
     const name = `agent-${version}`;
@@ -146,9 +146,6 @@ describe("a call that fails", () => {
     const rest = await service.rest(`posts/${body.post.id}/upvote`, { key, method: "POST" });
     const own = await callTool(me, "vote", { post_id: body.post.id, vote: 1 });
     expect([own.isError, own.body]).toEqual([true, rest.body]);
-    expect((await callTool(me, "get_post", { id: 999_999 })).body.error).toBe("not_found");
-    const short = await callTool(me, "create_post", { title: "x" });
-    expect(short.body).toMatchObject({ ok: false, error: "bad_input", field: "title" });
     const wrong = await callTool(me, "create_post", { title: 12.5 });
     expect(wrong.body).toMatchObject({ error: "bad_input", field: "title", message: "title must be a string." });
   });
