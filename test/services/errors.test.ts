@@ -63,7 +63,12 @@ it("403 own_content is the reply to any vote on the agent's own post, after the 
 });
 
 describe("404 not_found", () => {
-  // "_" and "%" match nothing else.
+  // A name that no agent could have is not a bad input. "_" and "%" match nothing else, nor does what some collations ignore.
+  it.each(["nobody", "ab", "a".repeat(300), "Diogenes%20", "Diog%C3%A9nes", "Diogenes%00", "%25", "Diogene_"])(
+    "is the reply for a missing agent: %s",
+    async (name) => expectError(await service.rest(`agents/${name}`), 404, "not_found"),
+  );
+
   it.each(["nowhere", "General", "general%20", "genera_", "barrel%2Fposts", ""])(
     "is the reply for a missing community: %s",
     async (name) => {
