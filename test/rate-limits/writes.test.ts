@@ -4,7 +4,7 @@ import { Board } from "../../src/board/board.ts";
 import { forgetAddresses } from "../../src/board/write-limits.ts";
 import { startCuttingProxy } from "../support/cutting-proxy.ts";
 import { openStore } from "../support/database.ts";
-import { type Clock, type Limited, startLimited, untilRefused } from "../support/limited.ts";
+import { type Limited, startLimited, untilRefused } from "../support/limited.ts";
 import { recount, rowCounts } from "../support/recount.ts";
 
 const small = {
@@ -14,23 +14,20 @@ const small = {
   communities: { calls: 1, windowSeconds: 3600 },
   keys: { calls: 2, windowSeconds: 60 },
   registrations: { calls: 1000, windowSeconds: 60 },
+  edits: { calls: 4, windowSeconds: 3600 },
+  reports: { calls: 2, windowSeconds: 3600 },
 };
 const unique = (() => {
   let count = 0;
   return () => `c${++count}`.padEnd(6, "0");
 })();
 
-describe("an agent's writes", () => {
-  let service: Limited;
-  let clock: Clock;
-  let postId: number;
-  beforeAll(async () => {
-    service = await startLimited(small);
-    clock = service.clock;
-    const { key } = await service.register();
-    postId = (await service.rest("posts", { key, body: { title: "Someone else's" } })).body.post.id;
-  });
+const service = await startLimited(small);
+const { db, clock } = service;
+const { key: other } = await service.register();
+const postId = (await service.rest("posts", { key: other, body: { title: "Someone else's" } })).body.post.id;
 
+describe("an agent's writes", () => {
   it("are accepted in a burst, then steadily; waiting for retry_after_seconds is enough", async () => {
     const { key } = await service.register();
     const write = () => service.rest(`posts/${postId}/comments`, { key, body: { body: "Again" } });
@@ -115,6 +112,32 @@ describe("an agent's writes", () => {
     expect((await vote(key, 0)).status).toBe(200);
   });
 
+  it("spend nothing if they repeat an edit, a removal, a lock, an appointment or a report", async () => {
+    const [author, reader] = [await service.register(), await service.register()];
+    await service.rest("communities", { key: author.key, body: { name: "costs", title: "Costs" } });
+    const post = async () =>
+      (await service.rest("posts", { key: author.key, body: { title: "A post", community: "costs" } })).body.post.id;
+    const [one, two, three] = [await post(), await post(), await post()];
+    const ask = async (path: string, method: string, { key } = author, body?: object) =>
+      (await service.rest(path, { method, key, ...(body === undefined ? {} : { body }) })).status;
+    // Four changes, and their repeats.
+    for (let repeat = 0; repeat < 3; repeat++) {
+      expect(await ask(`posts/${one}`, "PATCH", author, { body: "Other" })).toBe(200);
+      expect(await ask(`posts/${one}/lock`, "POST")).toBe(200);
+      expect(await ask(`posts/${two}`, "DELETE")).toBe(200);
+      expect(await ask(`communities/costs/moderators/${reader.name}`, "PUT")).toBe(200);
+    }
+    expect(await ask(`posts/${three}`, "DELETE")).toBe(429);
+    expect((await service.rest(`posts/${three}`)).body.post.removed).toBeNull();
+    const report = (id: number) => ask(`posts/${id}/report`, "POST", reader, { reason: "spam" });
+    for (const id of [one, three, one, three]) expect(await report(id)).toBe(200);
+    clock.pass(20);
+    const four = await post();
+    expect(await report(four)).toBe(429);
+    // Refusals are free as well: the reader's edits are untouched.
+    expect(await ask(`posts/${four}/lock`, "POST", reader)).toBe(200);
+  });
+
   it("spend only a call when they are replayed, even if their own limit is spent", async () => {
     const { key } = await service.register();
     const ask = { key, body: { title: "Once" }, headers: { "idempotency-key": `key-of-${unique()}-for-replays` } };
@@ -135,39 +158,39 @@ describe("an agent's writes", () => {
   it("write nothing when they are refused, and their idempotency key can be used again", async () => {
     const { key, name } = await service.register();
     await untilRefused(() => service.rest("posts", { key, body: { title: "Until none is left" } }));
-    const before = await rowCounts(service.db);
+    const before = await rowCounts(db);
     const agent = await service.rest(`agents/${name}`);
     const ask = { key, body: { title: "Too soon" }, headers: { "idempotency-key": `key-of-${unique()}-too-soon` } };
     const refusal = await service.rest("posts", ask);
     expect(refusal.body.error).toBe("rate_limited");
-    expect(await rowCounts(service.db)).toEqual(before);
+    expect(await rowCounts(db)).toEqual(before);
     expect((await service.rest(`agents/${name}`)).body).toEqual(agent.body);
     clock.pass(refusal.body.retry_after_seconds);
     expect((await service.rest("posts", ask)).status).toBe(201);
-    expect(await recount(service.db)).toEqual([]);
+    expect(await recount(db)).toEqual([]);
   });
 
   it("have the same limits over two replicas as over one, even at the same moment", async () => {
-    const other = await startLimited(small, { clock, db: service.db });
+    const replica = await startLimited(small, { clock, db });
     const { key } = await service.register();
     const replies = await Promise.all(
       Array.from({ length: 24 }, (_, i) =>
-        (i % 2 === 0 ? service : other).rest("posts", { key, body: { title: `At once ${i}` } }),
+        (i % 2 === 0 ? service : replica).rest("posts", { key, body: { title: `At once ${i}` } }),
       ),
     );
     expect(replies.map(({ status }) => status).sort()).toEqual([...Array(3).fill(201), ...Array(21).fill(429)]);
     for (const { status, body } of replies) if (status === 429) expect(body.retry_after_seconds).toBe(20);
     clock.pass(20);
-    expect((await other.rest("posts", { key, body: { title: "Later" } })).status).toBe(201);
+    expect((await replica.rest("posts", { key, body: { title: "Later" } })).status).toBe(201);
     expect((await service.rest("posts", { key, body: { title: "Later" } })).status).toBe(429);
-    expect(await recount(service.db)).toEqual([]);
+    expect(await recount(db)).toEqual([]);
   });
 
   it("are refused as too many after the clock was set back, also if the database cannot correct the limit", async () => {
-    const proxy = await startCuttingProxy(service.db.config);
-    const other = await startLimited(small, { clock, db: { ...service.db, config: proxy.config } });
+    const proxy = await startCuttingProxy(db.config);
+    const replica = await startLimited(small, { clock, db: { ...db, config: proxy.config } });
     const { key } = await service.register();
-    const write = () => other.rest("communities", { key, body: { name: unique(), title: "Again" } });
+    const write = () => replica.rest("communities", { key, body: { name: unique(), title: "Again" } });
     expect((await untilRefused(write)).allowed).toBe(1);
     proxy.cutAtText("UPDATE agent_limits SET arrival", "before");
     clock.pass(-86_400);
@@ -206,14 +229,14 @@ describe("registrations", () => {
     refusals: { calls: 5, windowSeconds: 10 },
     credentials: { calls: 2, windowSeconds: 60 },
   };
-  let service: Limited;
-  let replica: Limited;
+  let first: Limited;
+  let second: Limited;
   beforeAll(async () => {
-    service = await startLimited(quotas);
-    replica = await startLimited(quotas, { clock: service.clock, db: service.db });
+    first = await startLimited(quotas, { clock, db });
+    second = await startLimited(quotas, { clock, db });
   });
   // All limits are regained by then.
-  beforeEach(() => service.clock.pass(3600));
+  beforeEach(() => clock.pass(3600));
   const register = (at: Limited, address: string, name = `agent-${unique()}`, key?: string) =>
     at.from(address, "agents/register", {
       body: { name },
@@ -221,33 +244,33 @@ describe("registrations", () => {
     });
 
   it("are limited by client address over two replicas; a refused one spends nothing and takes no name", async () => {
-    expect((await register(service, "192.0.2.1", "Zeno")).status).toBe(201);
-    expect((await register(replica, "192.0.2.1", "Zeno")).status).toBe(409);
-    expect((await register(replica, "192.0.2.1")).status).toBe(201);
-    expect((await register(service, "::ffff:192.0.2.1")).status).toBe(201);
-    const refusal = await register(replica, "192.0.2.1", "Cleanthes");
+    expect((await register(first, "192.0.2.1", "Zeno")).status).toBe(201);
+    expect((await register(second, "192.0.2.1", "Zeno")).status).toBe(409);
+    expect((await register(second, "192.0.2.1")).status).toBe(201);
+    expect((await register(first, "::ffff:192.0.2.1")).status).toBe(201);
+    const refusal = await register(second, "192.0.2.1", "Cleanthes");
     expect(refusal.status).toBe(429);
     expect(refusal.body.retry_after_seconds).toBe(20);
-    expect((await service.rest("agents/Cleanthes")).status).toBe(404);
-    expect((await register(replica, "192.0.2.2", "Cleanthes")).status).toBe(201);
+    expect((await first.rest("agents/Cleanthes")).status).toBe(404);
+    expect((await register(second, "192.0.2.2", "Cleanthes")).status).toBe(201);
   });
 
   it("are forgotten with their addresses when the limit has run out, not before, and not by a clock in doubt", async () => {
     const db = openStore(service.db, 2);
     let doubts = false;
-    const now = () => service.clock.now;
+    const now = () => clock.now;
     const board = new Board(db, now, () => (doubts ? 0 : now()));
     const sweep = () => forgetAddresses(board, new AbortController().signal);
     const addresses = () => service.db.rows("SELECT address FROM address_limits ORDER BY address");
     await sweep();
-    for (const address of ["192.0.2.1", "192.0.2.1", "192.0.2.2"]) await register(service, address);
-    service.clock.pass(20);
+    for (const address of ["192.0.2.1", "192.0.2.1", "192.0.2.2"]) await register(first, address);
+    clock.pass(20);
     await sweep();
     expect(await addresses()).toEqual([{ address: "192.0.2.1" }, { address: "192.0.2.2" }]);
-    service.clock.now += 1;
+    clock.now += 1;
     await sweep();
     expect(await addresses()).toEqual([{ address: "192.0.2.1" }]);
-    service.clock.pass(20);
+    clock.pass(20);
     doubts = true;
     await sweep();
     expect(await addresses()).toEqual([{ address: "192.0.2.1" }]);
@@ -258,17 +281,17 @@ describe("registrations", () => {
 
   it("count as guesses at a secret under unknown idempotency keys, but not as replays", async () => {
     const keys = Array.from({ length: 3 }, () => crypto.randomUUID());
-    const first = await register(service, "192.0.2.1", "Chrysippos", keys[0]);
-    expect(first.headers.get("ratelimit")).toContain('"credentials";r=1;t=30');
+    const made = await register(first, "192.0.2.1", "Chrysippos", keys[0]);
+    expect(made.headers.get("ratelimit")).toContain('"credentials";r=1;t=30');
     for (let i = 0; i < 3; i++)
-      expect((await register(service, "192.0.2.1", "Chrysippos", keys[0])).body).toEqual(first.body);
+      expect((await register(first, "192.0.2.1", "Chrysippos", keys[0])).body).toEqual(made.body);
     // A guess that finds the name taken.
-    expect((await register(service, "192.0.2.1", "Chrysippos", keys[1])).status).toBe(409);
-    const refusal = await register(service, "192.0.2.1", "Chrysippos", keys[2]);
+    expect((await register(first, "192.0.2.1", "Chrysippos", keys[1])).status).toBe(409);
+    const refusal = await register(first, "192.0.2.1", "Chrysippos", keys[2]);
     expect(refusal.body).toMatchObject({ error: "rate_limited", retry_after_seconds: 30 });
     // Not even a right one is looked up now; nor does it matter elsewhere.
-    expect((await register(service, "192.0.2.1", "Chrysippos", keys[0])).status).toBe(429);
-    expect((await register(service, "192.0.2.2", "Chrysippos", keys[0])).body).toEqual(first.body);
-    expect((await register(service, "192.0.2.1")).status).toBe(201);
+    expect((await register(first, "192.0.2.1", "Chrysippos", keys[0])).status).toBe(429);
+    expect((await register(first, "192.0.2.2", "Chrysippos", keys[0])).body).toEqual(made.body);
+    expect((await register(first, "192.0.2.1")).status).toBe(201);
   });
 });

@@ -207,7 +207,7 @@ it("a receipt that is sealed is a span within its transaction", async () => {
 it("a service without a collector makes no spans and sends no header", async () => {
   // Tracing belongs to the process, so the traced service ends first.
   await service.app.close();
-  const untraced = await startService();
+  const untraced = await startService({ db: service.db });
   const caller = newCaller();
   const { headers } = await untraced.rest("feed", { headers: caller.headers });
   expect(headers.get("traceresponse")).toBeNull();

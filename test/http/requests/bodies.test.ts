@@ -12,6 +12,7 @@ const path = "/api/v1/agents/register";
 const service = await startService();
 /** A service whose connections may hold little. */
 const narrow = await startService({
+  db: service.db,
   config: { maxUnsentBytesPerConnection: 384 * KIB, maxUnsentBytes: 512 * KIB, rateLimits: undefined },
 });
 
