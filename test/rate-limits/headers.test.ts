@@ -67,11 +67,6 @@ describe("every reply of REST", () => {
       await reply.arrayBuffer();
     }
   });
-
-  it("is readable for pages of other origins", async () => {
-    const { headers } = await service.rest("feed");
-    expect(headers.get("access-control-expose-headers")).toMatch(/RateLimit, RateLimit-Policy, Retry-After/);
-  });
 });
 
 describe("every reply of the RPC protocols", () => {

@@ -1,8 +1,7 @@
 // Replies over HTTP/1.1, those that tell of limits, and those to malformed requests are as they were recorded.
 import { it } from "vitest";
-import { defaultQuotas } from "../../../src/rate-limits/quota.ts";
 import { exchangeBytes, exchangeHttp1 } from "./exchange.ts";
-import { limitedCases } from "./limited-cases.ts";
+import { limitedCases, limitedQuotas } from "./limited-cases.ts";
 import { malformed } from "./malformed-cases.ts";
 import { compare, Recorder, record, sets, startWorld, withLength } from "./recording.ts";
 
@@ -27,7 +26,7 @@ it.each(Object.keys(sets))("over HTTP/1.1, replies are as recorded: %s", async (
 });
 
 it("replies that tell of limits are as recorded", async () => {
-  const { service, keys } = await startWorld({ config: { rateLimits: defaultQuotas } });
+  const { service, keys } = await startWorld({ config: { rateLimits: limitedQuotas } });
   const send = withLength((request) => exchangeHttp1(service.url, request));
   compare("limits", await record(limitedCases(), keys, send, service.log));
 });
