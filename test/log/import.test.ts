@@ -208,7 +208,5 @@ describe.concurrent("the import", () => {
     for (let times = 0; times < 3; times++) await replica.import.run(signal, true);
     expect(await waiting()).toBeGreaterThanOrEqual(1024);
     expect(await waiting()).toBeLessThan(1024 + 128);
-    await importAll(db, replica);
-    expect(await faultsAtTheEnd(db, replica)).toEqual([]);
   });
 });
