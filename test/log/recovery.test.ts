@@ -11,7 +11,8 @@ import { scratchFolder } from "../support/scratch-folder.ts";
 import { type Service, startService } from "../support/service.ts";
 import { functions } from "../tlog/node-functions.ts";
 import { expectToGoOn, publishedLog, restoreBackup } from "./recovery-support.ts";
-import { GrowingLog, receiptEntry } from "./support.ts";
+import { interrupt } from "./steps.ts";
+import { GrowingLog, never, receiptEntry } from "./support.ts";
 
 // Each has a board of its own, and they mostly wait: for programs, and for replicas that take a log over.
 it.concurrent("a database that lost nothing goes on as it is, also after a restore; programs get the result as JSON", async () => {
@@ -97,4 +98,36 @@ it.concurrent("a backup that is restored freezes the log until it was compared w
   const settings = { STOA_DATABASE_URL: urlOf(empty.config), STOA_DATA_DIR: board.dataDir };
   expect((await operateWith(settings, ["recover", "--log"])).out[0]).toMatch(/^the log is complete/);
   expect(await empty.rows("SELECT restored FROM log_head")).toEqual([{ restored: 0 }]);
+});
+
+it("people see the progress of a long recovery, and programs get what it has put back", async () => {
+  const board = await publishedLog();
+  const source = join(board.dataDir, "log");
+  const publisher = await board.log.publisher(source);
+  await publisher.publish(never, await board.log.grow(10_000));
+  await publisher.stop();
+  await restoreBackup(board, 250);
+  const { out, notes } = await board.recover("--json");
+  expect(out.map((line) => JSON.parse(line))).toEqual([{ ok: true, size: 10_601, source, from: 250, to: 10_600 }]);
+  expect(notes.join()).toMatch(/put back 10\d\d\d of 10350 entries/);
+});
+
+it("a recovery that ends at any of its steps leaves the log frozen, and is done by the next one", async () => {
+  const board = await publishedLog();
+  const names = new Set<string>();
+  for (let step = 1, isOver = false; !isOver; step++) {
+    await restoreBackup(board, 250);
+    const end = await interrupt("killed", step, names);
+    const { status } = await board.recover();
+    isOver = end() < step;
+    expect(status).toBe(isOver ? 0 : 3);
+    const { size, restored } = await board.log.head();
+    // It is over for all at once.
+    expect([250, 601]).toContain(size);
+    expect(restored).toBe(size === 250 ? 1 : 0);
+    expect((await board.recover()).status).toBe(0);
+    expect(await board.log.head()).toMatchObject({ size: 601, restored: 0 });
+  }
+  expect(names).toContain("transaction");
+  await expectToGoOn(board, 601);
 });
