@@ -1,8 +1,11 @@
 // Moderation through the typed client: an agent's own words, moderators, the operator, the public record.
+import { create, type DescMessage, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { EraseAgentResponseSchema, RemoveAgentContentResponseSchema } from "../../gen/stoa/v1/moderation_service_pb.js";
 import { createOperatorClient, createStoaClient } from "../../src/client/index.ts";
 import { untilComplete } from "../../src/client/repeated-removal.ts";
 import { operatorToken } from "../ledger/support.ts";
+import { serveHttp } from "../support/http-server.ts";
 import { startService } from "../support/service.ts";
 import { collect } from "./fake-stoa.ts";
 import { startProxy } from "./tcp-proxy.ts";
@@ -89,19 +92,36 @@ describe("an operator", () => {
 });
 
 describe("a removal that takes several calls", () => {
-  const replies = (...given: [posts: number, comments: number, complete: boolean][]) => {
-    const left = given.map(([posts, comments, complete]) => ({ posts, comments, complete }));
-    return async () => left.shift() ?? Promise.reject(new Error("one call too many"));
-  };
+  type Removed = [posts: bigint, comments: bigint, complete: boolean];
+
+  /** An operator whose service answers so, one call after another. */
+  async function operatorWith(schema: DescMessage, ...replies: Removed[]) {
+    const bodies = replies.map(([posts, comments, complete]) =>
+      toBinary(schema, create(schema, { posts, comments, complete } as never)),
+    );
+    const { url } = await serveHttp((_, response) => {
+      response.setHeader("content-type", "application/proto").end(bodies.shift());
+    });
+    return { bodies, moderation: createOperatorClient(url, { operatorToken }).moderation };
+  }
 
   it("is repeated until it is complete, and counts everything", async () => {
-    const call = replies([3, 0, false], [1, 2, false], [0, 1, true]);
-    expect(await untilComplete({}, call)).toEqual({ posts: 4, comments: 3, complete: true });
+    const replies: Removed[] = [[3n, 0n, false], [1n, 2n, false], [0n, 1n, true]]; // biome-ignore format: one reply each
+    const { moderation } = await operatorWith(RemoveAgentContentResponseSchema, ...replies);
+    const removed = await moderation.removeAgentContent({ name: "Zeno", reason });
+    expect(removed).toMatchObject({ posts: 4, comments: 3, complete: true });
   });
 
   it("ends when a call removes nothing", async () => {
-    const call = replies([3, 1, false], [0, 0, false]);
-    expect(await untilComplete({}, call)).toEqual({ posts: 3, comments: 1, complete: false });
+    const { moderation, bodies } = await operatorWith(
+      EraseAgentResponseSchema,
+      [3n, 1n, false],
+      [0n, 0n, false],
+      [1n, 0n, true],
+    );
+    const erased = await moderation.eraseAgent({ name: "Zeno", reason, content: true });
+    expect(erased).toMatchObject({ posts: 3, comments: 1, complete: false });
+    expect(bodies).toHaveLength(1);
   });
 
   it("takes no longer in all than its caller allows", async () => {
