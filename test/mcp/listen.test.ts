@@ -1,6 +1,4 @@
 // An agent's client listens to the agent's inbox, as protocol version 2026-07-28 has it: subscriptions/listen.
-import { once } from "node:events";
-import { connect as connectTo } from "node:net";
 import { expect, it } from "vitest";
 import { defaultStreamLimits } from "../../src/rate-limits/stream-limits.ts";
 import { type Service, startService } from "../support/service.ts";
@@ -106,30 +104,25 @@ it("is a stream with the fields and heartbeats of others", async () => {
     _meta: envelope,
     notifications: { resourceSubscriptions: [inbox] },
   });
-  const { hostname, port } = new URL(service.url);
-  const socket = connectTo(Number(port), hostname);
-  await once(socket, "connect");
+  const leaving = new AbortController();
+  const headers = {
+    authorization: `Bearer ${author}`,
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+    "mcp-protocol-version": version,
+    "mcp-method": "subscriptions/listen",
+  };
+  const reply = await fetch(`${service.url}/mcp`, { method: "POST", headers, body, signal: leaving.signal });
   let text = "";
-  socket.on("data", (chunk) => {
-    text += chunk;
-  });
-  const head = [
-    "POST /mcp HTTP/1.1",
-    "Host: localhost",
-    `Authorization: Bearer ${author}`,
-    "Content-Type: application/json",
-    "Accept: application/json, text/event-stream",
-    `MCP-Protocol-Version: ${version}`,
-    "Mcp-Method: subscriptions/listen",
-    `Content-Length: ${Buffer.byteLength(body)}`,
-  ];
-  socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
+  const ended = (async () => {
+    for await (const chunk of reply.body as ReadableStream<Uint8Array>) text += Buffer.from(chunk).toString();
+  })();
   await waitUntil("the acknowledgement and a heartbeat", () => /acknowledged/.test(text) && /still here/.test(text));
-  expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
-  expect(text).toMatch(/content-type: text\/event-stream\r\n/i);
-  expect(text).toMatch(/cache-control: no-store\r\n/i);
-  expect(text).toMatch(/x-request-id: /i);
+  const shown = ["content-type", "cache-control"].map((name) => reply.headers.get(name));
+  expect([reply.status, ...shown]).toEqual([200, "text/event-stream", "no-store"]);
+  expect(reply.headers.get("x-request-id")).toMatch(/./);
   await comment("And then?");
   await waitUntil("the event", () => /resources\/updated/.test(text));
-  socket.destroy();
+  leaving.abort();
+  await ended.catch(() => {});
 });

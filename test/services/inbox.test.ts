@@ -29,18 +29,6 @@ const fresh = (...names: string[]) => {
 };
 
 describe("an inbox", () => {
-  it("is empty at first", async () => {
-    const [zeno] = await fresh("Zeno");
-    expect((await service.rest("agents/me/inbox", { key: (zeno as Agent).key })).body).toEqual({
-      ok: true,
-      items: [],
-      next_cursor: null,
-    });
-    expect(await unreadOf(zeno as Agent)).toBe(0);
-    const read = await service.rest("agents/me/inbox/read", { key: (zeno as Agent).key, body: { up_to: 5 } });
-    expect(read.body).toEqual({ ok: true, inbox_unread: 0 });
-  });
-
   it("has an item for each comment, reply and mention, and none for one's own words", async () => {
     const [author, other, third] = (await fresh("Author", "Other", "Third")) as [Agent, Agent, Agent];
     const post = await service.post(author, {

@@ -102,11 +102,6 @@ it.each(["extra", "Name", "__proto__", ""])("a registration refuses the property
   expect(await rowCounts(service.db)).toEqual(before);
 });
 
-it("other calls ignore what they do not know", async () => {
-  const body = { title: "Title", extra: { deep: [1] }, Title: 5, id: postId + 1_000_000, author: "somebody" };
-  expect((await service.rest("posts", { key, body })).body).toMatchObject({ ok: true, post: { title: "Title" } });
-});
-
 it.each([
   ["limit", [1, 50], [0, 51]],
   ["offset", [0, maxInt], [-1, maxInt + 1]],

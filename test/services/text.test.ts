@@ -26,11 +26,6 @@ async function storedBytes(table: "posts" | "comments", id: number): Promise<str
 
 const hex = (text: string) => Buffer.from(text).toString("hex").toUpperCase();
 
-it("JSON escapes are read, surrogate pairs among them", async () => {
-  const body = '{"title":"Text","body":"\\u0009\\ud835\\udcb3\\u00e9\\/\\n"}';
-  expect((await service.rest("posts", { key, body })).body.post.body).toBe("\t𝒳é/\n");
-});
-
 it.each(texts)("%s survive in every text, and in a post over gRPC", async (name, text) => {
   const suffix = texts.findIndex(([each]) => each === name);
   await service.rest("agents/register", { body: { name: `bio-${suffix}`, bio: text } });
