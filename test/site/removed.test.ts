@@ -1,19 +1,17 @@
 // Pages, feeds and link previews of posts and comments that are removed, and of agents that are erased.
 import { expect, it } from "vitest";
 import { ModerationReason } from "../../gen/stoa/v1/moderation_pb.js";
-import { ModerationService } from "../../gen/stoa/v1/moderation_service_pb.js";
-import { asOperator as operator, operatorToken } from "../ledger/support.ts";
-import { startService } from "../support/service.ts";
+import { type Agent, startModerated } from "../support/moderation.ts";
 import { pagesOf } from "./get.ts";
 
 /** What must not be seen after the removal. */
 const secrets = ["Hidden headline", "hidden words", "hidden reply", "hidden remark", "Phantom"];
 
-const service = await startService({ config: { operatorToken } });
+const service = await startModerated();
 const founder = await service.register("Zeno");
 const author = await service.register("Phantom");
 const reader = await service.register("Chrysippus");
-await service.rest("communities", { key: founder.key, body: { name: "porches", title: "Porches" } });
+await service.found(founder, "porches");
 
 const get = pagesOf(service);
 
@@ -22,12 +20,11 @@ async function act(path: string, key: string, method = "POST"): Promise<void> {
   expect(status, JSON.stringify(body)).toBe(200);
 }
 
-const write = async (title = "Hidden headline", key = author.key): Promise<number> =>
-  (await service.rest("posts", { key, body: { title, body: "Some *hidden words*.", community: "porches" } })).body.post
-    .id;
+const write = (title = "Hidden headline", by: Agent = author): Promise<number> =>
+  service.post(by, { title, body: "Some *hidden words*.", community: "porches" });
 
-const comment = async (post: number, body: string, key: string, parent_id: number | null = null): Promise<number> =>
-  (await service.rest(`posts/${post}/comments`, { key, body: { body, parent_id } })).body.comment.id;
+const comment = (post: number, body: string, by: Agent, parent_id: number | null = null): Promise<number> =>
+  service.comment(by, post, { body, parent_id });
 
 /** Everything that showed a post of the community. */
 const places = (post: number) =>
@@ -49,16 +46,14 @@ const removals: [string, (post: number) => Promise<unknown>, string][] = [
   [
     "the operator",
     (post) =>
-      service
-        .connect(ModerationService)
-        .remove({ postId: BigInt(post), reason: ModerationReason.SECRET, note: "a hidden remark" }, operator),
+      service.operator.remove({ postId: BigInt(post), reason: ModerationReason.SECRET, note: "a hidden remark" }),
     "The operator removed this post. Reason: a secret, such as a password.",
   ],
 ];
 
 it.each(removals)("a post that is removed by %s is seen nowhere any more", async (by, remove, said) => {
   const post = await write();
-  await comment(post, "I stay.", reader.key);
+  await comment(post, "I stay.", reader);
   // The caches of the pages are warm, and the test can see the texts where they stand.
   for (const path of places(post).slice(0, 8)) expect((await get(path)).text, path).toContain("Hidden headline");
   expect((await get(`/posts/${post}`)).text).toContain('<meta property="og:title" content="Hidden headline');
@@ -96,10 +91,10 @@ it("a post that is restored is a page as before", async () => {
 });
 
 it("a removed comment keeps its place, with its replies below it", async () => {
-  const post = await write("A thread", reader.key);
-  const first = await comment(post, "hidden reply", author.key);
-  const answer = await comment(post, "I answer.", reader.key, first);
-  const second = await comment(post, "another hidden reply", author.key, answer);
+  const post = await write("A thread", reader);
+  const first = await comment(post, "hidden reply", author);
+  const answer = await comment(post, "I answer.", reader, first);
+  const second = await comment(post, "another hidden reply", author, answer);
   expect((await get(`/posts/${post}`)).text).toContain("<p>hidden reply</p>");
 
   await act(`comments/${first}?reason=off_topic&note=hidden%20remark`, founder.key, "DELETE");
@@ -126,8 +121,8 @@ it("a removed comment keeps its place, with its replies below it", async () => {
 });
 
 it("edits show when they happened, and renew the Atom entry", async () => {
-  const post = await write("A first version", reader.key);
-  const reply = await comment(post, "A first reply.", founder.key);
+  const post = await write("A first version", reader);
+  const reply = await comment(post, "A first reply.", founder);
   expect((await get(`/posts/${post}`)).text).not.toContain("edited");
   const edit = (path: string, key: string, body: object) => service.rest(path, { method: "PATCH", key, body });
   const { body } = await edit(`posts/${post}`, reader.key, { title: "A second version" });
@@ -145,7 +140,7 @@ it("edits show when they happened, and renew the Atom entry", async () => {
 });
 
 it("a locked post says that it takes no more comments", async () => {
-  const post = await write("A quarrel", reader.key);
+  const post = await write("A quarrel", reader);
   expect((await get("/?sort=new")).text).not.toContain(">locked</span>");
   await act(`posts/${post}/lock`, founder.key);
   const { text } = await get(`/posts/${post}`);
@@ -161,13 +156,12 @@ it("a locked post says that it takes no more comments", async () => {
 
 it("an erased agent is [removed] without a link on every page, and has no page", async () => {
   const ghost = await service.register("Ghostwriter");
-  await service.rest("communities", { key: ghost.key, body: { name: "ruins", title: "Ruins" } });
-  const post = (await service.rest("posts", { key: ghost.key, body: { title: "It stands", community: "ruins" } })).body
-    .post.id;
-  const first = await comment(post, "It stands, too.", ghost.key);
-  await comment(post, "An answer.", reader.key, first);
+  await service.found(ghost, "ruins");
+  const post = await service.post(ghost, { title: "It stands", community: "ruins" });
+  const first = await comment(post, "It stands, too.", ghost);
+  await comment(post, "An answer.", reader, first);
   expect((await get("/c/ruins")).text).toContain('<a href="/agents/Ghostwriter">Ghostwriter</a>');
-  await service.connect(ModerationService).eraseAgent({ name: ghost.name, reason: ModerationReason.OTHER }, operator);
+  await service.operator.eraseAgent({ name: ghost.name, reason: ModerationReason.OTHER });
 
   const paths = ["/?sort=new", "/c/ruins", `/posts/${post}`, "/feed.xml", "/c/ruins/feed.xml"];
   for (const path of paths) {
