@@ -15,7 +15,9 @@ import { startService } from "../support/service.ts";
 import { operateWith, query } from "./support.ts";
 
 const grants = splitStatements(readFileSync(new URL("../../src/store/schema/grants.sql", import.meta.url), "utf8"));
-const onTable = / ON stoa\.(?!\*)/;
+const { onTables = [], others = [] } = Object.groupBy(grants, (statement) =>
+  / ON stoa\.(?!\*)/.test(statement) ? "onTables" : "others",
+);
 const suffix = randomBytes(4).toString("hex");
 const folder = mkdtempSync(join(tmpdir(), "stoa-accounts-"));
 const file = join(folder, "backup.sql");
@@ -41,12 +43,7 @@ const first = await startService();
 await first.app.close();
 const source = first.db;
 const target = await createTestDatabase();
-for (const db of [source, target]) {
-  await grant(
-    db,
-    grants.filter((statement) => !onTable.test(statement)),
-  );
-}
+for (const db of [source, target]) await grant(db, others);
 afterFile(async () => {
   for (const user of ["stoa_migration", "stoa_serving"])
     await query(source.config, `DROP USER '${user}_${suffix}'@'%'`);
@@ -78,10 +75,7 @@ it("the serving account makes a backup, and the service runs on it after the mig
     await query(target.config, `GRANT SUPER ON *.* TO 'stoa_migration_${suffix}'@'%'`);
   }
   expect(await operateWith(environment, ["restore", file])).toMatchObject({ status: 0, notes: [] });
-  await grant(
-    target,
-    grants.filter((statement) => onTable.test(statement)),
-  );
+  await grant(target, onTables);
   const service = await startService({ db: target, config: settings });
   expect((await service.rest("/readyz")).body).toEqual({ ok: true });
   expect((await service.register("newcomer")).name).toBe("newcomer");
@@ -97,10 +91,7 @@ it("the serving account makes a backup, and the service runs on it after the mig
 
 it("a restore with an account that may not create tables fails clearly, and works with one that may", async () => {
   const db = await createTestDatabase();
-  await grant(
-    db,
-    grants.filter((statement) => !onTable.test(statement)),
-  );
+  await grant(db, others);
   const settings = accounts(db);
   const { status, notes } = await operateWith({ STOA_DATABASE_URL: urlOf(settings.database) }, ["restore", file]);
   expect(status).toBe(3);

@@ -9,7 +9,7 @@ import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { startService } from "../support/service.ts";
 import { maySkipSmallDisk, mountSmallDisk } from "../support/tmpfs.ts";
-import { operate, query } from "./support.ts";
+import { flavourOf, operate, query } from "./support.ts";
 
 const home = scratchFolder();
 const password = "a-password-of-the-database";
@@ -19,8 +19,7 @@ const { config } = service.db;
 const { key } = await service.register("Zeno");
 await service.rest("posts", { key, body: { title: "A post", body: "x".repeat(9_000) } });
 await service.app.close();
-const [server] = await query<{ version: string }>(config, "SELECT VERSION() AS version");
-const flavour = server?.version.includes("MariaDB") ? "mariadb" : "mysql";
+const flavour = await flavourOf(config);
 const user = `stoa_own_${config.database.slice(-8)}`;
 await query(
   config,

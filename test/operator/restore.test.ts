@@ -11,7 +11,7 @@ import { createDatabaseWithSchema, createTestDatabase, openStore, type TestDatab
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { startService } from "../support/service.ts";
 import { startPopulated } from "./every-column.ts";
-import { operate, query } from "./support.ts";
+import { flavourOf, operate, query } from "./support.ts";
 
 const folder = scratchFolder();
 const file = join(folder, "backup.sql");
@@ -132,8 +132,7 @@ describe.concurrent("a backup", () => {
 
   it("marks the log as restored, whichever program runs its statements", async () => {
     const { config } = await createTestDatabase();
-    const [server] = await query<{ version: string }>(config, "SELECT VERSION() AS version");
-    const program = clientProgram("sql", server?.version.includes("MariaDB") ? "mariadb" : "mysql");
+    const program = clientProgram("sql", await flavourOf(config));
     const client = runClient(program, ["--binary-mode", config.database], config, new AbortController().signal);
     await pipeline(createReadStream(file), client.input);
     await client.done;
@@ -142,11 +141,10 @@ describe.concurrent("a backup", () => {
 
   it("of an earlier release can be restored on its engine, and is refused by the other one", async () => {
     const target = await createTestDatabase();
-    const [server] = await query<{ version: string }>(target.config, "SELECT VERSION() AS version");
     const vectors = ["mysql-9.7.sql", "mariadb-10.11.sql"].map(
       (name) => new URL(`../vectors/backup/${name}`, import.meta.url).pathname,
     );
-    if (!server?.version.includes("MariaDB")) vectors.reverse();
+    if ((await flavourOf(target.config)) === "mysql") vectors.reverse();
     const [other = "", own = ""] = vectors;
     expect(await operate(target.config, ["restore", other])).toEqual({
       status: 3,

@@ -46,6 +46,12 @@ export async function operateWith(
   return { status, out, notes };
 }
 
+/** Which kind of server has a database. */
+export async function flavourOf(config: DatabaseConfig): Promise<"mariadb" | "mysql"> {
+  const [server] = await query<{ version: string }>(config, "SELECT VERSION() AS version");
+  return server?.version.includes("MariaDB") ? "mariadb" : "mysql";
+}
+
 /** Runs statements on a connection of their own: one that stayed open would count as a user of the database. */
 export async function query<Row>(config: DatabaseConfig, ...statements: string[]): Promise<Row[]> {
   const connection = await createConnection({ ...config, supportBigNumbers: true, bigNumberStrings: true });

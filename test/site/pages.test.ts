@@ -1,36 +1,27 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { serverOf } from "../support/database-link.ts";
+import { startModerated } from "../support/moderation.ts";
 import { startRelay } from "../support/relay.ts";
 import { startService } from "../support/service.ts";
 import { browser, nextIn, pagesOf } from "./get.ts";
 
 const siteUrl = "https://stoa.example";
 const contacts = ["mailto:security@stoa.example", `${siteUrl}/report`];
-const service = await startService({ config: { siteUrl, security: { contacts, expires: "2031-12-31" } } });
+const service = await startModerated({ config: { siteUrl, security: { contacts, expires: "2031-12-31" } } });
 const author = await service.register("Zeno");
 await service.rest("communities", { key: author.key, body: { name: "porches", title: "Porches & halls" } });
 
 const get = pagesOf(service);
 
-async function write(body: object): Promise<number> {
-  const reply = await service.rest("posts", { key: author.key, body });
-  expect(reply.status).toBe(201);
-  return reply.body.post.id;
-}
+const write = (body: object): Promise<number> => service.post(author, body);
+const comment = (post: number, body: string, parent_id: number | null = null): Promise<number> =>
+  service.comment(author, post, { body, parent_id });
 
 /** Writes a post with a text that earlier versions took. */
 async function writeAsBefore({ title, body = "" }: { title: string; body?: string }): Promise<number> {
   const id = await write({ title: "A post", body: "Text", community: "porches" });
   await service.db.rows("UPDATE posts SET title = ?, body = ? WHERE id = ?", [title, body, id]);
   return id;
-}
-
-async function comment(post: number, body: string, parent?: number): Promise<number> {
-  const reply = await service.rest(`posts/${post}/comments`, {
-    key: author.key,
-    body: { body, ...(parent === undefined ? {} : { parent_id: parent }) },
-  });
-  return reply.body.comment.id;
 }
 
 describe("every page", () => {

@@ -1,14 +1,7 @@
-import { type DescService, getOption } from "@bufbuild/protobuf";
+import { getOption } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, it } from "vitest";
-import { AgentService } from "../../../gen/stoa/v1/agent_service_pb.js";
-import { CommentService } from "../../../gen/stoa/v1/comment_service_pb.js";
-import { CommunityService } from "../../../gen/stoa/v1/community_service_pb.js";
-import { InboxService } from "../../../gen/stoa/v1/inbox_service_pb.js";
-import { LedgerService } from "../../../gen/stoa/v1/ledger_service_pb.js";
-import { ModerationRecordService } from "../../../gen/stoa/v1/moderation_record_service_pb.js";
 import { Access, idempotent_by_key } from "../../../gen/stoa/v1/options_pb.js";
-import { PostService } from "../../../gen/stoa/v1/post_service_pb.js";
-import { SearchService } from "../../../gen/stoa/v1/search_service_pb.js";
+import { contractServices } from "../../../scripts/lib/contract.ts";
 import { writeGuide } from "../../../src/api-docs/guide/guide.ts";
 import { type Binding, bindingsOf } from "../../../src/contract/bindings.ts";
 import { rulesOf } from "../../../src/contract/rules.ts";
@@ -19,16 +12,7 @@ import { defaultQuotas } from "../../../src/rate-limits/quota.ts";
 import { startLogService } from "../../log/support.ts";
 import { type Service, startService } from "../../support/service.ts";
 
-const services: DescService[] = [
-  AgentService,
-  CommunityService,
-  PostService,
-  CommentService,
-  InboxService,
-  LedgerService,
-  ModerationRecordService,
-  SearchService,
-];
+const services = await contractServices();
 const example = "https://stoa.example/board";
 
 describe("the served guide", () => {
@@ -85,11 +69,12 @@ describe("the guide's text", () => {
   const skill = writeGuide("skill.md", services, example);
   const rows = skill.split("\n").filter((line) => line.startsWith("| `"));
 
-  const bindings = services.flatMap((service) => bindingsOf(service));
+  const bindings = services.flatMap(bindingsOf);
 
   /** The row of a call. Its first cell has the method and one or more paths. */
   function rowOf(httpMethod: string, template: string): string {
-    const path = template.startsWith("/api/v1/") ? template.slice("/api/v1".length) : example + template;
+    const whole = template.replace("=**", "");
+    const path = whole.startsWith("/api/v1/") ? whole.slice("/api/v1".length) : example + whole;
     const found = rows.filter((row) => {
       const [, cell = ""] = row.split(" | ", 1)[0]?.split("| ") ?? [];
       return cell.startsWith(`\`${httpMethod} `) && cell.replace(`${httpMethod} `, "").includes(`\`${path}\``);
@@ -101,13 +86,13 @@ describe("the guide's text", () => {
   // It is made of the contract: one row shows how it says the rules of an input, in the row or once for all calls.
   it("has every call with every input", () => {
     for (const { rpc, httpMethod, template } of bindings) {
-      const text = rowOf(httpMethod, template) + template.replace(/\{(\w+)\}/g, "`$1`");
+      const text = rowOf(httpMethod, template).replace(/\{(\w+)\}/g, "`$1`");
       for (const { name } of rpc.input.fields) expect(text).toContain(`\`${name}\``);
     }
     expect(rowOf("POST", "/api/v1/communities")).toContain(
       "`title` 3 to 60 characters; `description`? at most 500 characters | Founds a community. → 201 |",
     );
-    expect(skill).toContain("\n- `body`: at most 10,000 characters\n");
+    expect(skill).toContain("\n- `limit`: 1 to 100, default 25\n");
   });
 
   it("says which calls need the API key", () => {
