@@ -1,17 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { createDatabaseWithSchema } from "../../support/database.ts";
-import {
-  fill,
-  ledgerClient,
-  openLedger,
-  protocols,
-  refusal,
-  type StoredRow,
-  sealBook,
-  startLedger,
-  zeros,
-} from "../support.ts";
+import { fill, ledgerClient, openLedger, protocols, type StoredRow, sealBook, startLedger, zeros } from "../support.ts";
 
 const evidence = { list: [1, "two", null, { deep: true }], unicode: "λόγος 🏛 \u0000\n", empty: {} };
 
@@ -151,16 +141,6 @@ describe("a seq that names no receipt", () => {
       const body = { ok: false, error, ...(field && { field }), message: expect.any(String) };
       expect([reply.status, reply.body]).toEqual([status, body]);
     }
-  });
-
-  it("is refused in the same way over gRPC", async () => {
-    const client = ledgerClient(service);
-    for (const seq of [0n, 2n ** 53n, -(2n ** 63n)]) {
-      const refused = { code: "InvalidArgument", error: "bad_input", field: "seq" };
-      expect(await refusal(client.getReceipt({ seq }))).toEqual(refused);
-      expect(await refusal(client.getCanonicalReceipt({ seq }))).toEqual(refused);
-    }
-    expect(await refusal(client.getReceipt({ seq: 126n }))).toEqual({ code: "NotFound", error: "not_found" });
   });
 });
 

@@ -106,12 +106,9 @@ describe("verification in threads", () => {
     });
   });
 
-  it("verifies a good chain, from its beginning and from anywhere", async () => {
+  it("verifies a good chain", async () => {
     const link = { seq: length, hash: rows.at(-1)?.hash, ts: expect.any(String) };
-    for (const from of [1, 8]) {
-      const verified = await verifyInThreads(reader, await startAt(from), always);
-      expect(verified).toEqual({ count: length - from + 1, finding: undefined, link });
-    }
+    expect(await verifyInThreads(reader, chainStart, always)).toEqual({ count: length, finding: undefined, link });
   });
 
   const program = (text: string) => new URL(`data:text/javascript,${encodeURIComponent(text)}`);
