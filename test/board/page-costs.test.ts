@@ -8,7 +8,7 @@ import { measure } from "../support/cost.ts";
 import { createDatabaseWithSchema, openStore } from "../support/database.ts";
 import { type BarePost, insertCommunities, insertPosts, randomNumbers } from "../support/posts.ts";
 
-const size = 12_000;
+const size = 8_000;
 const limit = 25;
 const day = 86_400_000;
 const now = Date.UTC(2026, 5, 1);

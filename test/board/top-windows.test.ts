@@ -105,7 +105,7 @@ it("pages by cursor show each post of the first page's window once, in order, wh
       } while (cursor !== undefined);
       expect(seen).toEqual(expected);
     }),
-    { numRuns: 40 },
+    { numRuns: 25 },
   );
 });
 

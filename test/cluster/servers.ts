@@ -120,7 +120,7 @@ export class Processes {
   };
 }
 
-/** Runs statements on one server, and returns the rows of the last. @throws the driver's error, also after 5 s of silence */
+/** Runs statements on one server, and returns the rows of the last. @throws the driver's error, also after a minute of silence */
 export async function query<Row>({ host, port }: Address, ...statements: string[]): Promise<Row[]> {
   const connection = await createConnection({ host, port, user: "root", connectTimeout: 2_000 });
   const timer = setTimeout(() => connection.destroy(), 60_000);

@@ -1,6 +1,7 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { Database } from "../../../src/store/database/database.ts";
-import { createTestDatabase } from "../../support/database.ts";
+import { startCuttingProxy } from "../../support/cutting-proxy.ts";
+import { createTestDatabase, openStore } from "../../support/database.ts";
 import { waitUntil } from "../../support/wait.ts";
 
 const never = new AbortController().signal;
@@ -8,8 +9,9 @@ const never = new AbortController().signal;
 const test = await createTestDatabase();
 await test.rows("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB");
 await test.rows("INSERT INTO t VALUES (1, 0), (2, 0)");
-const db = new Database({ address: test.config, connections: 8 });
-afterAll(() => db.close());
+const db = openStore(test, 8);
+/** All its calls have the same connection, one after the other. */
+const single = openStore(test, 1);
 
 const numberAt = async (id: number) => (await test.rows<{ n: number }>("SELECT n FROM t WHERE id = ?", [id]))[0]?.n;
 
@@ -66,6 +68,50 @@ describe("a database transaction", () => {
       await test.rows("UPDATE t SET n = 2 WHERE id = 1");
       expect(await tx.rows("SELECT n FROM t WHERE id = 1")).toEqual([{ n: 2 }]);
     });
+  });
+});
+
+// A transaction begins with its first statement.
+describe("what a call leaves behind", () => {
+  const add = (on: Database) => on.transaction(never, (tx) => tx.run("UPDATE t SET n = n + 1 WHERE id = 1"));
+  const read = () => single.reader(never).rows<{ n: number }>("SELECT n FROM t WHERE id = 1");
+  beforeEach(() => test.rows("UPDATE t SET n = 0"));
+
+  it("is no open transaction after a read", async () => {
+    await add(single);
+    const sql = "SELECT @@autocommit AS autocommit, n FROM t WHERE id = 1";
+    expect(await single.reader(never).rows(sql)).toEqual([{ autocommit: 1, n: 1 }]);
+    // On this other connection, it would wait for an open transaction.
+    await test.rows("ALTER TABLE t ADD COLUMN m INT NULL");
+    await test.rows("ALTER TABLE t DROP COLUMN m");
+    // It would also hide what others write meanwhile, under another isolation level.
+    await test.rows("UPDATE t SET n = 9 WHERE id = 1");
+    expect(await read()).toEqual([{ n: 9 }]);
+  });
+
+  it("is nothing that the next transaction commits, after one that does nothing, or fails", async () => {
+    await single.transaction(never, async () => {});
+    const failing = single.transaction(never, async (tx) => {
+      await tx.run("UPDATE t SET n = 100 WHERE id = 1");
+      await tx.run("UPDATE t SET n = NULL WHERE id = 1");
+    });
+    await expect(failing).rejects.toThrow();
+    await add(single);
+    expect(await read()).toEqual([{ n: 1 }]);
+  });
+
+  it("is nothing either when its ROLLBACK is lost", async () => {
+    const proxy = await startCuttingProxy(test.config);
+    const cut = openStore({ ...test, config: proxy.config }, 1);
+    const work = cut.transaction(never, async (tx) => {
+      await tx.run("UPDATE t SET n = 7 WHERE id = 1");
+      proxy.cutAtText("ROLLBACK", "before");
+      throw new Error("the work failed");
+    });
+    await expect(work).rejects.toThrow("the work failed");
+    expect(proxy.wasCut()).toBe(true);
+    await add(cut);
+    expect(await read()).toEqual([{ n: 1 }]);
   });
 });
 
