@@ -1,4 +1,5 @@
-// The pages of a real browser, judged by axe. reader.test.ts has the others, and test/api-docs/openapi/docs.test.ts has /docs.
+// The pages of a real browser, judged by axe. reader.test.ts has the others, and test/api-docs/openapi/docs-operation.test.ts
+// has /docs.
 import { expect, it } from "vitest";
 import { faultsOf } from "../support/axe.ts";
 import { openPage } from "../support/browser.ts";
