@@ -138,14 +138,14 @@ async function recordsOf(kind: Kind, id: number): Promise<number> {
 }
 
 /** Runs one line of a table. */
-async function check(kind: Kind, [, act, state, expected, records]: Row) {
+async function check(kind: Kind, [name, act, state, expected, records]: Row) {
   const outcomes = await Promise.all(
     roles.map(async (role) => {
       const id = await fixture(kind, state, role);
       const before = await recordsOf(kind, id);
-      const { status, body } = await makeTwice(act(kind, id), agents[role].key);
+      const { status } = await makeTwice(act(kind, id), agents[role].key);
       // What authors do to their own words is no act of a moderator.
-      const isOwn = body[kind]?.removed?.by === "author";
+      const isOwn = name.startsWith("delete") && role.endsWith("author");
       expect((await recordsOf(kind, id)) - before, role).toBe(status === "200" && !isOwn ? records : 0);
       return status;
     }),
