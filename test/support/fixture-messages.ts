@@ -1,8 +1,9 @@
 import { create, type DescField, type DescMessage, fromJson, type Message, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
+import { anyCharacter } from "./any-character.ts";
 
-const text = fc.string({ unit: "binary", maxLength: 8 });
+const text = fc.string({ unit: anyCharacter, maxLength: 8 });
 const safeLong = fc.maxSafeInteger().map(BigInt);
 const safeUnsignedLong = fc.maxSafeNat().map(BigInt);
 const int32 = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
@@ -30,7 +31,9 @@ const scalars: Record<ScalarType, fc.Arbitrary<unknown>> = {
 };
 
 const ms = fc.integer({ min: Date.parse("0001-01-01T00:00:00Z"), max: Date.parse("9999-12-31T23:59:59.999Z") });
-const jsonValue = fc.jsonValue({ maxDepth: 3, stringUnit: "binary" }).map((value) => JSON.parse(JSON.stringify(value)));
+const jsonValue = fc
+  .jsonValue({ maxDepth: 3, stringUnit: anyCharacter })
+  .map((value) => JSON.parse(JSON.stringify(value)));
 const jsonObject = fc.dictionary(fc.oneof(text, fc.constant("__proto__")), jsonValue, { maxKeys: 4 });
 
 /**

@@ -2,6 +2,7 @@
 import { type DescField, getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
 import fc, { type Arbitrary } from "fast-check";
 import { field as rulesOf } from "../../../gen/buf/validate/validate_pb.js";
+import { anyCharacter } from "../../support/any-character.ts";
 
 /** What exists on the server under test, by the name of the field that would hold it. */
 export type Known = { [field: string]: (string | number)[] };
@@ -24,7 +25,7 @@ function texts(min: number, max: number): Arbitrary<string> {
   return fc.oneof(
     { weight: 4, arbitrary: fc.tuple(unit, around(min, max)).map(([each, n]) => cut(each.repeat(n), n)) },
     { weight: 2, arbitrary: fc.array(unit, { minLength: min, maxLength: min + 12 }).map((all) => all.join("")) },
-    { weight: 1, arbitrary: fc.string({ unit: "binary", minLength: min, maxLength: Math.min(max, 200) }) },
+    { weight: 1, arbitrary: fc.string({ unit: anyCharacter, minLength: min, maxLength: Math.min(max, 200) }) },
   );
 }
 
@@ -69,7 +70,7 @@ export function jsonOf(field: DescField, known: Known): Arbitrary<string> {
 
 const wrong = fc.oneof(
   fc.constantFrom("null", "[]", "{}", "true", '"5"', "5", '""', '[""]', '{"a":1}', '"\\u0000"', '"\\ud800"', "NaN"),
-  fc.jsonValue({ stringUnit: "binary" }).map((value) => JSON.stringify(value)),
+  fc.jsonValue({ stringUnit: anyCharacter }).map((value) => JSON.stringify(value)),
   fc.integer({ min: 1, max: 12_000 }).map((depth) => "[".repeat(depth) + "]".repeat(depth)),
 );
 
