@@ -151,7 +151,6 @@ describe("a cursor", () => {
     for (const cursor of [comments, communities]) await expectRefused(`posts?cursor=${cursor}`);
     for (const cursor of [feed, comments]) await expectRefused(`communities?cursor=${cursor}`);
     for (const cursor of [feed, communities]) await expectRefused(`posts/${first?.id}/comments?cursor=${cursor}`);
-    await expectRefused(`posts/${first?.id}/comments?cursor=${base64url(JSON.stringify(["comments", 1e6, 1, 1]))}`);
     await read(`posts/${first?.id}/comments?cursor=${comments}`);
   });
 

@@ -1,7 +1,11 @@
-// The recount finds and repairs changes that were made directly in the database.
+// The recount finds and repairs changes that were made directly in the database. That it finds nothing wrong beside writes is in
+// test/operator/fsck.test.ts.
 import { describe, expect, it } from "vitest";
+import { Board } from "../../../src/board/board.ts";
 import { defaultIndexerPace } from "../../../src/board/search/indexer.ts";
+import { repairRow, tableChecks } from "../../../src/store/recount/tables.ts";
 import { openStore } from "../../support/database.ts";
+import { someoneWaits } from "../../support/locks.ts";
 import { recount } from "../../support/recount.ts";
 import { startService } from "../../support/service.ts";
 import { seedBoard } from "../support.ts";
@@ -11,6 +15,7 @@ import { linesAfter, recountLines } from "./lines.ts";
 const service = await startService({ overrides: { indexerPace: { ...defaultIndexerPace, delayMs: 3_600_000 } } });
 const db = openStore(service.db, 4);
 await seedBoard(service);
+await service.register();
 
 const lines = (repair = false) => recountLines(db, repair);
 
@@ -138,4 +143,34 @@ it("a rank with a wrong definition is found", async () => {
   await define(`${byAge} + 1`);
   expect(await lines()).toEqual([1, 2].map((id) => expect.stringMatching(`^posts.hot_rank id ${id}: stored .*`)));
   await define(`SIGN(upvotes - downvotes) * LOG10(1 + ABS(upvotes - downvotes)) + ${byAge}`);
+});
+
+it.each([
+  ["posts", 1, ["UPDATE posts SET upvotes = upvotes + 1 WHERE id = 1", "INSERT INTO votes VALUES (1, 3, 1)"]],
+  ["agents", 1, ["INSERT INTO votes VALUES (1, 3, 1)", "UPDATE agents SET karma = karma + 1 WHERE id = 1"]],
+  [
+    "communities",
+    1,
+    [
+      "INSERT INTO posts (community_id, author_id, title, body, created_at) VALUES (1, 2, 'A post', '', 1)",
+      "UPDATE community_post_counts SET posts = posts + 1 WHERE community_id = 1",
+    ],
+  ],
+])("a repair of %s waits for a running write, and loses nothing of it", async (table, id, statements) => {
+  const never = new AbortController().signal;
+  await service.db.rows(`DELETE FROM votes WHERE post_id = 1`);
+  await service.db.rows("UPDATE posts SET upvotes = 5, downvotes = 0 WHERE id = 1");
+  await service.db.rows("UPDATE communities SET post_count = 5");
+  await service.db.rows("UPDATE agents SET karma = 5 WHERE id = 1");
+
+  const writer = await service.db.pool.getConnection();
+  await writer.beginTransaction();
+  for (const sql of statements) await writer.query(sql);
+  const check = tableChecks.find((each) => each.table === table) as (typeof tableChecks)[number];
+  const repair = new Board(db, Date.now).write(never, ({ tx, now }) => repairRow(tx, check, id, now));
+  await someoneWaits(service.db, table);
+  await writer.commit();
+  writer.release();
+  expect(await repair).toHaveLength(1);
+  expect(await check.find(db.reader(never), { after: id - 1, to: id }, Date.now())).toEqual([]);
 });
