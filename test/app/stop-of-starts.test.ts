@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { constants, mkdirSync, mkdtempSync, openSync, rmSync } from "node:fs";
+import { constants, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -7,6 +7,7 @@ import { afterFile } from "../support/after-file.ts";
 import { createDatabaseWithSchema } from "../support/database.ts";
 import { createLinkedDatabase } from "../support/database-link.ts";
 import { urlOf } from "../support/process.ts";
+import { isRunning } from "../support/running.ts";
 import { waitUntil } from "../support/wait.ts";
 import { fastTimers } from "./fast-timers.ts";
 import { expectStop, startToStop } from "./stopping.ts";
@@ -39,6 +40,19 @@ describe.concurrent("SIGTERM during a start", () => {
     });
     await waitUntil("a reader", () => openWriter(pipe));
     await expectStop(service);
+  });
+
+  it("ends a start whose private database stops answering, and that database", async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), "stoa-stop-"));
+    afterFile(() => rmSync(dataDir, { recursive: true }));
+    const service = startToStop({ STOA_DATA_DIR: dataDir });
+    const record = join(dataDir, "mysql.json");
+    const recorded = () => (existsSync(record) ? JSON.parse(readFileSync(record, "utf8")).pid : 0);
+    await waitUntil("the server's process", () => recorded() > 0);
+    const pid = recorded();
+    process.kill(pid, "SIGSTOP");
+    await expectStop(service);
+    await waitUntil("the end of the server", () => !isRunning(pid));
   });
 
   it("ends a start although something in the process never ends", async () => {

@@ -5,9 +5,11 @@ import type { ServiceError } from "@grpc/grpc-js";
 import { afterAll, describe, expect, it } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { AgentService } from "../../gen/stoa/v1/agent_service_pb.js";
+import { CommentService } from "../../gen/stoa/v1/comment_service_pb.js";
 import { CommunityService } from "../../gen/stoa/v1/community_service_pb.js";
 import { ErrorDetailSchema } from "../../gen/stoa/v1/error_pb.js";
 import { FeedSort, FeedWindow } from "../../gen/stoa/v1/feed_pb.js";
+import { LedgerService } from "../../gen/stoa/v1/ledger_service_pb.js";
 import { PostService } from "../../gen/stoa/v1/post_service_pb.js";
 import { operatorToken } from "../support/moderation.ts";
 import { recount, rowCounts } from "../support/recount.ts";
@@ -30,6 +32,8 @@ afterAll(async () => {
 const as = ({ key }: { key: string }) => ({ headers: { authorization: `Bearer ${key}` } });
 const agents = service.connect(AgentService, "grpc");
 const posts = service.connect(PostService, "grpc");
+const comments = service.connect(CommentService, "grpc");
+const ledger = service.connect(LedgerService, "grpc");
 const communities = service.connect(CommunityService, "grpc");
 const beyond = 2n ** 53n;
 
@@ -56,6 +60,9 @@ const failing: Failing[] = [
     [
       ["resident", () => agents.registerAgent({ name: "abc", resident: beyond })],
       ["id", () => posts.getPost({ id: 2n ** 63n - 1n })],
+      ["seq", () => ledger.getReceipt({ seq: beyond })],
+      ["parent_id", () => comments.createComment({ id, parentId: beyond, body: "A body" }, as(other))],
+      ["offset", () => posts.listPosts({ offset: beyond })],
       ["vote", () => posts.votePost({ id }, as(other))],
       ["sort", () => posts.listPosts({ sort: FeedSort.UNSPECIFIED })],
       ["t", () => posts.listPosts({ t: 6 as FeedWindow })],

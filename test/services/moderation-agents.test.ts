@@ -235,8 +235,9 @@ describe("revoked keys", () => {
 });
 
 describe("the operator's requests", () => {
-  // Those that the board refuses. The rules of fields are the contract's.
   it.each<[string, (operator: Moderated["operator"]) => Promise<unknown>, string, string?]>([
+    ["an unknown reason", (o) => o.remove({ postId: 1n, reason: 99 as never }), "bad_input", "reason"],
+    ["31 days", (o) => o.remove({ postId: 1n, reason: spam, keepForDays: 31n }), "bad_input", "keep_for_days"],
     ["both ids", (o) => o.remove({ postId: 1n, commentId: 1n, reason: spam }), "bad_input", "comment_id"],
     ["no id", (o) => o.restore({}), "bad_input", "post_id"],
     ["an unknown post", (o) => o.remove({ postId: 9_000_000n, reason: spam }), "not_found"],

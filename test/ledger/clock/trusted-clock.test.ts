@@ -77,6 +77,26 @@ describe("the trusted clock", () => {
     expect(clock.now()).toBe(start + 8 * second);
   });
 
+  it("does not follow a jump of the database's clock by more than an hour", () => {
+    const { machine, clock } = startTrusted();
+    const jump = -hour - 1;
+    machine.databaseMs += jump;
+    machine.pass(3 * second);
+    expect([machine.read(), clock.now()]).toEqual([jump, start + 3 * second]);
+    machine.databaseMs -= jump;
+    expect([machine.read(), clock.now()]).toEqual([0, start + 3 * second]);
+  });
+
+  it("does not follow the database's clock where the machine's disagrees, except at the start", () => {
+    const machine = new Machine();
+    machine.databaseMs += years;
+    machine.read({ agrees: false });
+    expect(machine.clock.now()).toBe(start + years);
+    machine.databaseMs -= 2 * minute;
+    machine.read({ agrees: false });
+    expect(machine.clock.now()).toBe(start + years);
+  });
+
   it("does not mistake the sleep of a machine for a jump", () => {
     const { machine, clock } = startTrusted();
     for (let nights = 0; nights < 3; nights++) {

@@ -30,18 +30,31 @@ it("the daily seal is tried again after a failure, and waits longer each time, u
   const clock = new TestClock("2026-03-01T12:00:00Z");
   const db = await createDatabaseWithSchema();
   const { ledger } = await openLedger(db, clock.now);
+  await db.rows(`CREATE TRIGGER nothing_is_sealed BEFORE INSERT ON receipts
+    FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'`);
   clock.set("2026-03-02T00:00:01Z");
   const triedAt: number[] = [];
-  const failing = vi.spyOn(ledger.days, "sealDue").mockImplementation(async () => {
+  const seal = ledger.days.sealDue.bind(ledger.days);
+  const failing = vi.spyOn(ledger.days, "sealDue").mockImplementation(async (...args) => {
     triedAt.push(performance.now());
+    // The database refuses the first one. It takes its time, so the others fail here.
+    if (triedAt.length === 1) return seal(...args);
     throw new Error("refused");
   });
-  const daily = startDailySealing(ledger, clock.now, pino({ level: "silent" }));
+  const lines: { msg: string }[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const daily = startDailySealing(ledger, clock.now, log);
   onTestFinished(() => daily.stop());
+  await waitUntil("the operator is told", () => lines.length > 0);
+  expect(lines[0]).toMatchObject({
+    msg: "the days that are over could not be sealed",
+    err: { stack: expect.stringContaining("refused") },
+  });
   while (triedAt.length < 9) await vi.advanceTimersByTimeAsync(1_000);
   const pauses = triedAt.slice(1).map((at, index) => (at - (triedAt[index] as number)) / 1_000);
   expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
   failing.mockRestore();
+  await db.rows("DROP TRIGGER nothing_is_sealed");
   await vi.advanceTimersByTimeAsync(60_000);
   await sealed(db, "2026-03-01");
 });
