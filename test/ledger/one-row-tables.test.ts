@@ -78,7 +78,7 @@ async function withDamage(table: string, statement: string, work: () => Promise<
   }
 }
 
-/** The statements that damage each column: numbers that are too small and too large, and a text that is nothing. */
+/** The statements that damage each column: numbers that are too small and too large, and a date that does not exist. */
 async function damageOf(table: string): Promise<string[]> {
   const [{ id: _, ...row }] = (await service.db.rows<Row>(`SELECT * FROM ${table} WHERE id = 1`)) as [Row];
   return Object.entries(row).flatMap(([column, value]) =>
