@@ -39,6 +39,7 @@ describe("the log of a service", () => {
     "posts/1",
     "comments/1",
     "communities/races",
+    "communities/general",
     "house/receipts/1",
     "log/entries/0",
     "agents/zeno",

@@ -120,6 +120,17 @@ describe("stoa prove", () => {
     expect(await proveJson(site.url, "posts/12")).toMatchObject({ status: 0, ok: true, author: null });
   });
 
+  it("proves a removed post whose newest edit was lost with a restored database", async () => {
+    const created_at = JSON.parse(entryTexts[at.post] as string).ts;
+    const removed = { by: "author", reason: null, at: created_at };
+    site.pages.set(
+      "/api/v1/posts/12",
+      JSON.stringify({ ok: true, post: { created_at, edited_at: created_at, removed } }),
+    );
+    site.pages.set("/api/v1/posts/12/proof", await site.log.proof(at.edit));
+    expect(await proveJson(site.url, "posts/12")).toMatchObject({ status: 0, ok: true, content: null });
+  });
+
   it("asks again if the author was erased meanwhile", async () => {
     site.intercept = (path, response) => {
       if (path !== "/api/v1/agents/Zeno/proof") return false;

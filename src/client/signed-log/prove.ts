@@ -200,24 +200,22 @@ async function readShown(root: string, address: ItemAddress, signal: AbortSignal
     default: {
       const id = Number(last);
       if (removal) return { expected: { kind: "removal", of: kind, id }, isLogged: isRemoved };
-      const edit = { ts: timeOf(item, "edited_at") };
-      const stated =
-        kind === "post"
-          ? { kind, id, creation, edit }
-          : {
-              kind,
-              id,
-              creation: { ...creation, post: idOf(item.post_id), parent: idOf(item.parent_id) ?? null },
-              edit,
-            };
-      // The proof of a removed item does not have the text, either.
+      const place = kind === "comment" ? { post: idOf(item.post_id), parent: idOf(item.parent_id) ?? null } : {};
+      const stated = { kind, id, creation: { ...creation, ...place } };
+      // The proof of a removed item does not have the text, either, and may be of an edit that a restored database lost.
       if (isRemoved) return { expected: stated, isLogged: true };
+      const edit = { ts: timeOf(item, "edited_at") };
       const name = isObject(item.author) ? textOf(item.author, "name") : erasedName;
       const author = name === erasedName ? undefined : name;
       const body = textOf(item, "body");
-      if (kind === "comment") return { expected: { ...stated, shown: { body } }, isLogged: true, author };
+      if (kind === "comment") return { expected: { ...stated, kind, edit, shown: { body } }, isLogged: true, author };
       const shown = { title: textOf(item, "title"), body };
-      return { expected: { ...stated, shown }, isLogged: true, author, community: textOf(item, "community") };
+      return {
+        expected: { ...stated, kind, edit, shown },
+        isLogged: true,
+        author,
+        community: textOf(item, "community"),
+      };
     }
   }
 }
